@@ -71,7 +71,11 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     """
     if not is_file_reference(reference):
         core.algorithm(reference)  # raises an error that suggests a name
-        yield CheckFinding("built in", "ok", "cargo test runs these checks on built-in algorithms")
+        yield CheckFinding(
+            ("built in"),
+            ("ok"),
+            "this command checks files; `cargo test` runs the same checks on built-in algorithms",
+        )
         return
     found = describe_file(reference, folder)
     if found.problem or found.program is None:

@@ -222,7 +222,7 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return keys of a study: the duration of runs, and the randomness of repetitions."""
+    """Return the study keys that set the duration of runs and make repetitions random."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 

@@ -19,7 +19,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """Methods of results that plots need."""
+    """The part of the class `cwndlab.Results` that plots use."""
 
     @property
     def factors(self) -> tuple[str, ...]:

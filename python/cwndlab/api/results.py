@@ -76,7 +76,7 @@ class Results:
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:
-        """Where results were imported from, with notes; None if a study produced the results."""
+        """Origin of imported results, with notes; None if a study produced the results."""
         path = self.path / IMPORT_FILE
         if not path.exists():
             return None

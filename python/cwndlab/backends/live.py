@@ -72,7 +72,8 @@ class RealNetwork:
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
     ends_early: Callable[[], EndsEarly] | None = None
-    """Returns, for each attempted run, the function that may end its flows early."""
+    """Function that returns, for each attempted run, a function that may end the run's flows
+    early."""
 
     @property
     def name(self) -> str:

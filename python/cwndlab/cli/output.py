@@ -161,7 +161,7 @@ def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def indented(drawn: RenderableType) -> Padding:
-    """Return a renderable indented by two columns."""
+    """Return a Rich renderable, indented by two columns."""
     return Padding(
         fitted(drawn, 2) if isinstance(drawn, Table) else drawn, (0, 0, 0, 2), expand=False
     )

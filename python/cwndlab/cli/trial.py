@@ -141,8 +141,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say(
         prose(
             f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s take "
-            f"{length}. They detect the predicted change in four of five trials if "
-            f"neighbouring periods differ by {100 * design.spread:.0f} %."
+            f"{length}. A trial of this length detects the predicted change in four of five cases "
+            f"if neighbouring periods differ by {100 * design.spread:.0f} %."
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),

@@ -21,7 +21,7 @@ PlottedLine = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A time interval that a separate panel enlarges."""
+    """A time interval that is shown enlarged in a separate panel."""
 
     title: str
     start_s: float

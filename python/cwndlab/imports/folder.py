@@ -62,7 +62,7 @@ class ImportSummary:
     folder: Path
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """Name of each file without a run in the results, with the reason."""
+    """Names of the files that contributed no run to the results, with the reasons."""
 
 
 @dataclass(slots=True)

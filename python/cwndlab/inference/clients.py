@@ -39,7 +39,7 @@ class ClientClass:
 
     @property
     def title(self) -> str:
-        """Name of the class: minimum round-trip time and goodput of a typical connection."""
+        """Name of the class, which states minimum RTT and goodput of a typical connection."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 

@@ -71,8 +71,8 @@ class MeasuredFlow:
         found = summarize(self.row, self.samples, self.losses_s)
         if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
             self._refuse(
-                "round-trip times of each second are missing; measure with iperf3 --json on Linux, "
-                "cwndlab live, or a log of ss -tin"
+                "the measurement does not contain a round-trip time for each second; measure "
+                "with iperf3 --json on Linux, with cwndlab live, or with a log of ss -tin"
             )
         return found
 

@@ -59,7 +59,8 @@ class Check:
     is_above: bool
     """True if this statistic is larger in the measurement than in the simulations."""
     excess: float
-    """Deviation of the measurement, relative to the 95th percentile of simulations."""
+    """Deviation of the measurement, divided by the 95th percentile of the simulations'
+    deviations."""
 
     @property
     def is_explained(self) -> bool:

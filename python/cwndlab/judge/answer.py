@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """The methods of stored results that this module needs."""
+    """Interface of results that are stored in a folder."""
 
     @property
     def path(self) -> Path:
@@ -38,7 +38,7 @@ class Measured(WithSeries, Protocol):
 
 
 class Answerable(Measured, Protocol):
-    """Methods of `cwndlab.Results` that this module needs."""
+    """The part of the class `cwndlab.Results` that this module uses."""
 
     def beside(self, name: str) -> Measured | None:
         """Return the results in the subfolder `name`; None if the subfolder has no results."""

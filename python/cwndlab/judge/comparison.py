@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """Methods of `cwndlab.Results` that this module needs."""
+    """The part of the class `cwndlab.Results` that this module uses."""
 
     @property
     def factors(self) -> tuple[str, ...]:

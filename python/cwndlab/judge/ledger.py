@@ -47,7 +47,7 @@ class LedgerEntry:
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
-    """Place of the challenger among the algorithms, if a source states only their order."""
+    """Rank of the challenger among the algorithms, if a source states only their order."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
         """Return whether both entries differ at most in the time of the verdict."""
@@ -177,6 +177,8 @@ def _entry(line: str, place: str) -> LedgerEntry:
         msg = f"{place}: not an entry of a ledger ({error})"
         raise ResultsError(msg) from None
     if found.prediction.id != registered:
-        msg = f"{place}: the prediction was changed after it was registered"
+        msg = (
+            f"{place}: the prediction was changed after its registration; restore the original line"
+        )
         raise ResultsError(msg)
     return found

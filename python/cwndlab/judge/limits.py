@@ -84,7 +84,7 @@ class Limit(StrEnum):
 
 
 class Recorded(Protocol):
-    """Methods of results that this module needs."""
+    """The part of the class `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""

@@ -26,7 +26,7 @@ _FLOW = ("run", "flow")
 
 
 class WithSeries(ResultsLike, Protocol):
-    """Methods of `cwndlab.Results` that this module needs."""
+    """The part of the class `cwndlab.Results` that this module uses."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table whose rows are read only when they are used."""

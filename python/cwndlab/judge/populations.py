@@ -48,7 +48,7 @@ class Class:
     changes: Mapping[str, Any]
     """Additional keys of the study for this class, by path."""
     is_invented: bool = True
-    """True unless publications or data support the class's whole weight."""
+    """True if no publication or data set supports the weight, or a part of it."""
 
     def level(self) -> dict[str, Any]:
         """Return the class as a named level of a study's factor."""

@@ -81,7 +81,7 @@ TEMPLATES = {
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
-    "repeatable": "other random seeds on this link would again recommend {name} ({pairs} pairs)",
+    "repeatable": "new runs on this link would again recommend {name} ({pairs} pairs of runs)",
     "repeatable unknown": "unknown from {runs}: at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
@@ -91,8 +91,8 @@ TEMPLATES = {
     "misses": "; this record is poor: {what}",
     "misses of several": "; the records of {kinds} are poor (cwndlab ledger --public)",
     "miss of probabilities": (
-        "stated probabilities were off by up to {gap} points (what was stated as {stated} came "
-        "true in {happened} of {count} cases)"
+        "predicted probabilities were off by up to {gap} percentage points (predictions of "
+        "{stated} came true in {happened} of {count} cases)"
     ),
     "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
     "miss of order": "Kendall's tau of the predicted order was {tau}",

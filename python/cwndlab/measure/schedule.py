@@ -58,7 +58,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Return the path that the scenario of a run describes: its place and period."""
+    """Return the real network that a run's scenario describes, with its place and period."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies on a real network can be scheduled"

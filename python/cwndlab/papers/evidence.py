@@ -25,7 +25,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """Methods of results that this module needs."""
+    """The part of the class `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""

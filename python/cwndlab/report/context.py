@@ -25,7 +25,7 @@ MOST_TIMELINES = 12
 
 
 class Reportable(ResultsLike, Protocol):
-    """Methods of `cwndlab.Results` that reports need."""
+    """The part of the class `cwndlab.Results` that reports use."""
 
     @property
     def path(self) -> Path:

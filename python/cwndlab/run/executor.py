@@ -82,7 +82,7 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the files of the runs, by name; a name KEY/NAME contains the run's key."""
+    """Contents of the runs' files, by name; in each name KEY/NAME, KEY is the key of the run."""
 
 
 @dataclass(frozen=True, slots=True)

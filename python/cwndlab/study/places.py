@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Describes the place of a problem in the notation of the study's source."""
+    """Describes where a problem is, in the notation of the study's source (a file or a call)."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message with the place of a problem, the value, and the problem."""

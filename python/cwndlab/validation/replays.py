@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Maximum duration of a recorded run in ns; the kernel calls an algorithm about 15,000 times."""
+"""Maximum duration of a recorded run in ns; in this time, the kernel calls an algorithm about
+15,000 times."""
 _FILE = "replays.json"
 
 

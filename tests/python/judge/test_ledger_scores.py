@@ -84,8 +84,8 @@ def test_a_bad_record_is_named_and_a_good_one_is_not() -> None:
     reality = Reality("LTE", 3, 18, "a table", (Miss("LTE", bad),))
     assert phrase_of_record(reality) == (
         "advice for LTE agreed with 3 of 18 measurements of real networks; this record is poor: "
-        "stated probabilities were off by up to 80 points (what was stated as 0.80 came true in "
-        "0 % of 12 cases), following the advice lost 18 % (median) and "
+        "predicted probabilities were off by up to 80 percentage points (predictions of 0.80 came "
+        "true in 0 % of 12 cases), following the advice lost 18 % (median) and "
         "18 % (90th percentile)"
     )
     both = pooled([reality, replace(reality, kind="HSDPA", misses=(Miss("HSDPA", bad),))])

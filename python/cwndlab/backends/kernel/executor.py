@@ -69,7 +69,7 @@ class _EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The helper, the algorithm names and the event recorder that runs need."""
+    """Objects that a run needs: the helper, the algorithm names and the event recorder."""
 
     helper: _Helper
     names: _Names
