@@ -121,7 +121,7 @@ class NamePattern:
                 found[path] = fields
         if not found and not problems:
             near = nearest(self.text, [path.name for path in names])
-            such = f", such as {near or names[0].name}," if names else ""
+            such = f" (for example {near or names[0].name})" if names else ""
             msg = (
                 f"{folder}: none of the {plural(len(names), 'file')} in this folder{such} "
                 f"matches --pattern {self.text!r}"

@@ -7,7 +7,7 @@ TEMPLATES = {
     "alone": "{goal}: {name} is the only algorithm that was run; no comparison is possible.",
     "one": "{goal}: use {names}{beside}, {how_sure}.",
     "elsewhere": (
-        "{goal}: use {names} on exactly this network, but {safest} on networks like it{beside}, "
+        "{goal}: use {names} on exactly this network, but {safest} on similar networks{beside}, "
         "{how_sure}."
     ),
     "several": "{goal}: use {names}; they perform equally well here{beside}, {how_sure}.",
@@ -30,11 +30,11 @@ TEMPLATES = {
     "sure": "sure ({sure})",
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
-    "not robust": "this choice is good on {share} of networks like this",
+    "not robust": "this choice is good on {share} of similar networks",
     "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
-    "this link only": "in simulation of exactly this network; networks like it were not tried",
-    "measured only": "as measured on exactly this network; networks like it were not tried",
+    "this link only": "in simulation of exactly this network; similar networks were not simulated",
+    "measured only": "as measured on exactly this network; similar networks were not simulated",
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
@@ -57,7 +57,7 @@ TEMPLATES = {
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions: {names}; now trying networks like this",
+    "first look": "after {pairs} repetitions: {names}; now simulating similar networks",
     "loser": (
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
         "{best} is worth {regret} {first}."
@@ -69,7 +69,7 @@ TEMPLATES = {
     ): "Use {first}, but use {instead} if the class {name} {side} {at} of the users{invented}.",
     "invented": " (the weights are invented)",
     "safest": (
-        "Averaged over networks like this, {safest} is worth {least} less than the best "
+        "Averaged over similar networks, {safest} is worth {least} less than the best "
         "algorithm on each network; {first} is worth {own} less."
     ),
     "distances": "By distance to the server: {places}.",
@@ -84,7 +84,7 @@ TEMPLATES = {
     "repeatable": "new runs on this link would again recommend {name} ({pairs} pairs of runs)",
     "repeatable unknown": "unknown from {runs}: at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
-    "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
+    "robust unknown": "similar networks were not simulated (cwndlab advise simulates them)",
     "reality": (
         "advice for {kind} agreed with {agreed} of {checked} measurements of real networks{misses}"
     ),

@@ -66,7 +66,7 @@ def cell_values(
 def _cell(
     table: PaperTable, flows: pl.DataFrame, row: str, column: str, *factors: str
 ) -> pl.DataFrame:
-    """Return the metric of each flow or, for totals, of each run of one cell of a table."""
+    """Return the values of the metric in one cell of a table: per flow or, for totals, per run."""
     own = flows.filter(
         pl.col("direction") == _WAYS[table.direction],
         of_levels(flows, table.where),

@@ -135,7 +135,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Return the suffixes of files by their paths without suffix, for links on the page."""
+    """Return, for each path without suffix, the suffixes of the files to which the page links."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

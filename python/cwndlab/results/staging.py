@@ -30,7 +30,7 @@ class Staging:
     """Collects files that one atomic commit adds to a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin without files; delete files that an earlier process has not committed."""
+        """Create an empty staging area; delete files that an earlier process did not commit."""
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}

@@ -298,7 +298,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next tasks for a batch: at least one, and others up to this total weight."""
+        """Return the next tasks for a batch: one, and further ones up to a total of `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

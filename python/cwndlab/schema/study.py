@@ -204,9 +204,9 @@ class StudyModel(Model):
     )
     link: Link | None = Field(
         default=None,
-        description="path from the server to the user: the name of a preset such as lte-typical "
-        'or of a TOML file, a recording as trace:FILE, keys such as "rate=10 Mbit/s,delay=20 '
-        'ms", or, in a study file, a table',
+        description="path from the server to the user: a preset such as lte-typical, a TOML file, "
+        'a recording as trace:FILE, or keys such as "rate=10 Mbit/s,delay=20 ms"; a study file may '
+        "also contain a table [link]",
     )
     reverse_link: Link | None = Field(
         default=None,

@@ -352,7 +352,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("hosts keep the state of earlier runs of", ", ".join(turns)))
+        facts.append(Fact("algorithms of earlier runs between the hosts", ", ".join(turns)))
     return facts
 
 

@@ -56,7 +56,7 @@ def test_alone_repeatable_is_never_sure() -> None:
     assert decision.repeatable == 1.0
     assert decision.sure is None
     assert not decision.is_sure
-    assert "networks like it were not tried" in headline(decision)
+    assert "similar networks were not simulated" in headline(decision)
 
 
 def test_the_headline_takes_the_weakest_of_the_three_lines() -> None:
@@ -67,7 +67,7 @@ def test_the_headline_takes_the_weakest_of_the_three_lines() -> None:
     assert refuted.sure == 0.2
     assert "not sure (0.20): advice for LTE agreed with 4 of 20" in headline(refuted)
     fragile = tried(decision, 0.6)
-    assert "not sure (0.60): this choice is good on 60 % of networks like this" in headline(fragile)
+    assert "not sure (0.60): this choice is good on 60 % of similar networks" in headline(fragile)
     assert (
         condition(fragile) == "Use vegas instead if the one-way delay to the server is above 22 ms."
     )
@@ -93,7 +93,7 @@ def test_repetitions_that_do_not_differ_are_no_evidence() -> None:
 def test_what_was_measured_on_a_real_network_is_not_called_simulated() -> None:
     measured = replace(decide(FAST_OR_SHORT, BALANCE), is_measured=True)
     assert headline(measured).endswith(
-        "as measured on exactly this network; networks like it were not tried."
+        "as measured on exactly this network; similar networks were not simulated."
     )
     same = answer_on({"cubic": 10.0, "bbr": 5.0}, {"cubic": 200.0, "bbr": 40.0}, spread=0.0)
     silent = headline(replace(decide(same, THROUGHPUT), is_measured=True))

@@ -193,9 +193,8 @@ def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms.
 
-    A kernel may send a packet between two ACKs of a burst. The delivery rate sample of this packet
-    can count n + 1 bursts in n intervals, which is too much. With an RTT of 80 ms, the error is at
-    most a quarter; the upper bound of the estimate allows for it.
+    On a kernel, the delivery rate sample of a packet that is sent between two ACKs of a burst can
+    be too high by up to a quarter; the upper bound of the estimate allows for it.
     """
     rate, rtt_s, bunch_s = 40.0, 0.080, 0.025
     link = {"rate": f"{rate} Mbit/s", "delay": "40 ms", "queue": "1200 packets"}
