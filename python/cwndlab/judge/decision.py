@@ -76,7 +76,7 @@ class Entrant:
 
     @property
     def loss(self) -> float:
-        """Fraction by which this algorithm's value to the user is below the best algorithm's."""
+        """How much less this algorithm is worth to the user than the best one, as a fraction."""
         return -math.expm1(-self.behind)
 
 

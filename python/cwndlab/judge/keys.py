@@ -100,9 +100,10 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return a path's value if the first path's value changes from `usual` to `count`.
+        """Return the value of `target` if the first path's value changes from `usual` to `count`.
 
-        Both values keep their ratio on a logarithmic scale, and their difference on a linear one.
+        The ratio of both values stays the same on a logarithmic scale, their difference on a linear
+        one.
         """
         if not usual or target.count is None:
             return count

@@ -115,7 +115,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
 
 
 def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
-    """Add an entry unless its prediction is known, and return whether it was added."""
+    """Add an entry unless the ledger has its prediction; return whether it was added."""
     key = entry.prediction.id
     known = entries.setdefault(key, entry)
     if known is entry:

@@ -137,7 +137,7 @@ class _ClaimFacts(Model):
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim of a paper, as the file of claims contains it."""
+    """A claim of a paper, in the form in which the claims file contains it."""
 
     part: tuple[_WrittenPart, ...] = ()
 

@@ -37,7 +37,7 @@ _QUICK = 5  # the short version simulates one network in five
 
 
 class PaperPlan(Model):
-    """How the network of a paper is inferred."""
+    """A plan that states how the network of a paper is inferred."""
 
     points: int
     """Number of networks that are drawn from the ranges and simulated."""

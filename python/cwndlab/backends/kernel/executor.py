@@ -47,7 +47,7 @@ class _Helper(Protocol):
 
 
 class _Names(Protocol):
-    """Interface of objects that find the kernel's names of algorithms."""
+    """Interface of objects that find the names under which the kernel knows algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...

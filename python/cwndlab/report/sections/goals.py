@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Fraction by which this algorithm's value to the user is below the best algorithm's."""
+    """How much less this algorithm is worth to the user than the best one, as a fraction."""
     standing: str
 
 
