@@ -11,9 +11,10 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
   as the application writes them, which happens without segmentation offload;
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
   so the algorithm limits the window because of something other than loss, such as delay;
-- *host queue*: the window is full and stops growing because the sender's own host refuses a
-  segment; or more packets wait in the host than at the link; or packets wait in the host while
-  less is in flight than the window allows, because TCP Small Queues makes TCP wait for its host;
+- *host queue*: one of three conditions holds: the window is full and stops growing because the
+  sender's own host refuses a segment; more packets wait in the host than at the link; or packets
+  wait in the host while less is in flight than the window allows, because TCP Small Queues makes
+  TCP wait for its host;
 - *link queue*: the window is full, and packets wait at the link, so the link is always busy;
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
