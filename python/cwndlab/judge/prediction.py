@@ -105,7 +105,10 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         msg = f"{path}: no such file; register a prediction with cwndlab trial register"
         raise ResultsError(msg) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        msg = f"{path}: the file does not contain a registered prediction ({error})"
+        msg = (
+            f"{path}: the file does not contain a registered prediction ({error}); create one with "
+            "cwndlab trial register"
+        )
         raise ResultsError(msg) from None
     if found.id != registered:
         msg = (

@@ -41,7 +41,7 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True for all kinds except "technology"; the run may then be repeated."""
+        """True if the run may be repeated because of it: for all kinds except "technology"."""
         return self.kind != "technology"
 
 

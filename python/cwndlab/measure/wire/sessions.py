@@ -22,9 +22,10 @@ class Limits:
     """Limits that the server imposes on its clients."""
 
     pending: int = 256
-    """Maximum number of unauthenticated connections; beyond it, an older one is closed."""
+    """Maximum number of unauthenticated connections; a further one closes an older one."""
     pending_of_address: int = 32
-    """Maximum number of unauthenticated connections per address; beyond it, the oldest closes."""
+    """Maximum number of unauthenticated connections per address; a further one closes the
+    oldest."""
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
@@ -39,7 +40,7 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Like `idle_s`, but for the session whose turn it is to measure."""
+    """Time in seconds after which the session that may measure ends if it sends no request."""
     turn_answer_s: float = 5
     """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
     samples: int = MOST_SAMPLES
