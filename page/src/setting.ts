@@ -94,7 +94,7 @@ export function commandOf(setting: Setting): string {
   ].join(" ");
 }
 
-/** The command that tries similar networks, which the page cannot do. */
+/** The command that simulates similar networks, which the page cannot. */
 export function adviceOf(setting: Setting): string {
   const { algorithms, goal } = setting;
   const link = quoted(linkLine(setting));

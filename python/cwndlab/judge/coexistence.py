@@ -132,12 +132,12 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return by what fraction competition lowers a metric whose higher values are better."""
+    """Return by what fraction competition lowers a metric for which higher values are better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return by what fraction competition raises a metric whose lower values are better."""
+    """Return by what fraction competition raises a metric for which lower values are better."""
     return _lost_share(beside, alone)
 
 

@@ -42,8 +42,9 @@ GLOSSARY = {
         "whole rate."
     ),
     "95 % interval": (
-        "If the study were repeated many times, the interval would contain the true mean in "
-        "95 of 100 cases. It is a BCa bootstrap interval of 10,000 draws, widened for few runs."
+        "If the study were repeated many times, the interval would contain the true mean in 95 of "
+        "100 cases. It is computed as a BCa bootstrap interval of 10,000 draws, widened if there "
+        "are few runs."
     ),
     "pair": (
         "Two runs of different algorithms with the same seed. Both runs had the same channel, so "

@@ -221,7 +221,7 @@ def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
         ({"sndbuf_limited_s": 15.0}, "was limited by the send buffer for 50 % of the time"),
         ({"rwnd_limited_s": 9.0}, "was limited by the receiver's window for 30 % of the time"),
         ({"samples": {"t_s": np.r_[1:20, 5:16].astype(float)}}, "the clock was set back"),
-        ({"rtt_base_ms": None}, "round-trip times of each second are missing"),
+        ({"rtt_base_ms": None}, "does not contain a round-trip time for each second"),
     ],
 )
 def test_a_measurement_that_does_not_show_its_link_is_refused(

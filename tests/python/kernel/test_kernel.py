@@ -142,7 +142,7 @@ def test_what_does_not_compile_names_the_line(tmp_path: Path) -> None:
 
 
 def test_a_recovery_is_no_algorithm_of_a_kernel(tmp_path: Path) -> None:
-    with pytest.raises(AlgorithmError, match="newreno is reno with another loss recovery"):
+    with pytest.raises(AlgorithmError, match="newreno is reno with a different loss recovery"):
         kernel_program("newreno", tmp_path)
 
 

@@ -70,7 +70,10 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
     [
         ({"rotation": ["westwood", "cubic", "westwood"]}, "westwood appears twice in the rotation"),
         ({"rotation": ["westwood", "cubic", "cubick"]}, "cubick.*did you mean cubic"),
-        ({"rotation": ["cubic", "bic"]}, "the rotation does not contain westwood; add it"),
+        (
+            {"rotation": ["cubic", "bic"]},
+            "the rotation does not contain westwood; add this algorithm",
+        ),
         (
             {
                 "rotation": ["cubic"],

@@ -123,6 +123,6 @@ def test_both_copies_of_the_manifest_damaged_leave_nothing_to_trust(
     shutil.copytree(whole, folder)
     for name in (MANIFEST, COPY):
         (folder / name).write_text("{}")
-    with pytest.raises(ResultsError, match=r"manifest\.json.*name another folder"):
+    with pytest.raises(ResultsError, match=r"manifest\.json.*choose another folder"):
         run_study(study(), folder, report=lambda *_: Silent())
     assert set(files(folder)) == set(files(whole))

@@ -99,7 +99,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
 
 
 class GuestNames(KernelNames):
-    """Finds a stock kernel's names of algorithms; each run loads algorithms that the kernel lacks."""
+    """Finds a stock kernel's names of algorithms; each run loads those that are missing."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""
