@@ -29,7 +29,7 @@ _AHEAD = 4  # batches that are submitted in advance for each core of the cluster
 
 
 class ClusterExecutor:
-    """An executor that uses the workers of a running Dask cluster, which need cwndlab installed."""
+    """An executor that uses a running Dask cluster; its workers must have cwndlab installed."""
 
     def __init__(self, address: str) -> None:
         """Create an executor for the cluster whose scheduler has this address.

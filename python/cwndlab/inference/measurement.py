@@ -86,8 +86,8 @@ class MeasuredFlow:
             )
         if row.get("goodput_mbit_s") is None:
             self._refuse(
-                "the goodput is missing, which the file of iperf3's server lacks if the server "
-                "sends; use the client's file"
+                "the goodput is missing, because the file of an iperf3 server does not "
+                "contain it if the server sends; use the client's file"
             )
         if not row["goodput_mbit_s"]:
             self._refuse("the flow carried no data")

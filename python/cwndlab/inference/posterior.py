@@ -179,7 +179,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Draw equally weighted links, in proportion to the probabilities of their families."""
+        """Draw links with equal weights; each family's share is its probability."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)

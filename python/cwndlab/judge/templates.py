@@ -82,7 +82,9 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": "new runs on this link would again recommend {name} ({pairs} pairs of runs)",
-    "repeatable unknown": "unknown from {runs}: at least 6 random repetitions are needed",
+    (
+        "repeatable unknown"
+    ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust unknown": "similar networks were not simulated (cwndlab advise simulates them)",
     "reality": (

@@ -1,4 +1,4 @@
-"""Read the verdicts on a paper's claims as inferred, which `reproduce ID --inferred` stores."""
+"""Read the verdicts *as inferred* on a paper's claims, which `reproduce ID --inferred` stores."""
 
 import json
 from pathlib import Path

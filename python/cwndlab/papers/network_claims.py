@@ -40,7 +40,7 @@ class InferredClaim:
 
 
 class _OnNetworks:
-    """Flows on the networks of a fit, which take the place of repetitions."""
+    """Flows on the networks of a fit; each network takes the place of a repetition."""
 
     def __init__(self, results: FlowResults, places: list[int]) -> None:
         self.samples: Callable[..., pl.DataFrame] = results.samples

@@ -21,9 +21,9 @@ class Together(Enum):
     """How a column's values of several flows are combined into one value."""
 
     SUM = "sum"
-    """Add the values of all flows, which are counts."""
+    """For counts: add the values of all flows."""
     RATE = "rate"
-    """Divide the bytes of all flows by the time during which at least one flow was measured."""
+    """For rates: divide the bytes of all flows by the time in which any flow was measured."""
     MEAN = "mean"
     """Average the values."""
 

@@ -1,4 +1,4 @@
-"""The helper process for runs on the kernel, which receives requests as lines of JSON."""
+"""The helper process, which receives requests for runs on the kernel as lines of JSON."""
 
 from __future__ import annotations
 
