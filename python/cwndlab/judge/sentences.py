@@ -30,8 +30,7 @@ _UNEVEN_PCT = 35.0
 """Shares are called unequal if one of two flows gets less than this percentage of the goodput."""
 
 _HALF = 0.5
-"""The headline also names a safer algorithm if the choice is good on fewer networks than this
-share."""
+"""The headline also names a safer algorithm if the choice is good on less than this share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _condition(turn: Turn) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return a sentence on how much delay must matter for the first algorithm to be best."""
+    """Return a sentence on the prices of delay at which the first algorithm is the best."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
