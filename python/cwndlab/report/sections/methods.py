@@ -93,10 +93,7 @@ def _sentences(table: MethodTable) -> list[str]:
             f"{method} differs by {own} from the product of both effects."
         )
     elif table.own:
-        says.append(
-            "The effects of method and algorithm are independent of each other, as far as these "
-            "runs show."
-        )
+        says.append("These runs show no clear interaction between method and algorithm.")
     return says
 
 
