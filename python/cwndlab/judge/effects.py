@@ -97,7 +97,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return, for each level, the settings whose other factors were run at every level."""
+    """Return, per level, the settings whose combination of other factors was run at every level."""
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
         others = tuple(value for name, value in each.cell.items() if name != factor)
