@@ -124,7 +124,7 @@ def _entry(each: LedgerEntry) -> dict[str, str]:
 
 
 def _change(logarithm: float) -> str:
-    """Return a change of utility, a natural logarithm, in percent of the baseline's utility."""
+    """Convert a change of utility (a natural logarithm) into percent of the baseline's utility."""
     return f"{100 * math.expm1(logarithm):+,.1f} %"
 
 

@@ -1,4 +1,4 @@
-"""Define the forms of texts in study files, and how to write each of them."""
+"""Patterns for strings in study files, such as names and periods, each with a remedy."""
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Name of a study, which is also the name of its folder."""

@@ -39,7 +39,7 @@ search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
 """Further runs shift the slowdown by these multiples of `_STEP_S` seconds."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""Allowed error of the time from which the application limits the sender: earliest and latest."""
+"""The application must begin to limit the sender in this window around the wanted time."""
 
 
 class NotReachedError(Exception):
