@@ -260,8 +260,7 @@ def _of_direction(
                 "warning",
                 f"{name}: the study sets the algorithm on the {far}, but the {end} sends the data, "
                 f"using {default}",
-                "results are not attributed to an algorithm unless the study sets "
-                'algorithm_on = "sender"',
+                'to attribute results to an algorithm, set algorithm_on = "sender" in the study',
             )
         )
     for what, holder, key in (

@@ -196,7 +196,7 @@ def test_compare_gives_numbers_with_their_bounds_to_programs(
         ),
         (
             ("kernel", "add", "/etc/passwd"),
-            "/etc/passwd is not a version such as 6.1, and not a file *.deb\n",
+            "/etc/passwd is neither a version such as 6.1 nor a file *.deb\n",
         ),
         (
             ("algorithm", "show", "renno"),

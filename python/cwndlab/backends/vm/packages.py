@@ -206,7 +206,7 @@ def check_version(version: str) -> None:
         KernelRunError: the text does not have this form.
     """
     if not _VERSION.fullmatch(version):
-        msg = f"{version} is not a version such as 6.1, and not a file *.deb"
+        msg = f"{version} is neither a version such as 6.1 nor a file *.deb"
         raise KernelRunError(msg)
 
 
