@@ -106,7 +106,7 @@ def serve_command(
         say(
             f"fingerprint {certificate.fingerprint}",
             (
-                f"listening on {server.address[0]} port {server.address[1]}, TCP and "
+                f"serving on {server.address[0]} port {server.address[1]}, TCP and "
                 f"UDP{user_name}; Ctrl-C to stop"
             ),
         )
