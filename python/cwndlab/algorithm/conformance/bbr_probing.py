@@ -119,7 +119,8 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     down = run.stay(DOWN)
     yield within("pacing gain of Down (0.9 expected)", _gain(run, down), 0.88, 0.92)
     target = bdp_pkts(rtt_s=RTT_S * 1.04)
-    before = run.at("inflight_pkts", down.end_s - 0.02)
+    # Some ACKs' mean: a kernel sends two packets per ACK, and a sample may fall between them.
+    before = float(run.column("inflight_pkts", down.end_s - 0.025, down.end_s - 0.015).mean())
     after = run.at("inflight_pkts", down.end_s)
     yield within("inflight shortly before the phase ends, in BDP", before / target, 1.0, 1.3)
     yield within("inflight when the phase ends, in BDP", after / target, 0.8, 1.06)
