@@ -13,7 +13,7 @@ use crate::delivery::Delivery;
 use crate::intake::Intake;
 use crate::outlet::{Outlet, PATIENCE, SPAN};
 use crate::realtime::change_processor;
-use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
+use crate::{Clock, Durations, Frame, Interest, Percentiles, Poll, Priority, Tun, set_priority};
 
 /// Bound of the 99th percentile of lateness; beyond it, a run does not measure its link.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
@@ -163,14 +163,13 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         let is_realtime = set_priority(Priority::Emulator).is_ok();
         let mut intake = Intake::new();
         let (began, cpu_before) = (clock.now(), cpu_time());
-        let mut waits: Vec<libc::pollfd> = self
-            .tuns
-            .iter()
-            .map(|tun| libc::pollfd { fd: tun.raw_descriptor(), events: libc::POLLIN, revents: 0 })
-            .collect();
+        let (packets, nothing, mut ready) = (Poll::new()?, Poll::new()?, Vec::new());
+        for (port, tun) in self.tuns.iter().enumerate() {
+            packets.add(tun.raw_descriptor(), port as u64, Interest::Readable)?;
+        }
         let mut has_slept = false;
+        let mut now = clock.now();
         loop {
-            let now = clock.now();
             let next = self.give_out(now.min(end), clock);
             if now >= end || stop.is_stopped() {
                 break;
@@ -183,6 +182,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 }
             }
             if arrived < self.counts.arrived {
+                now = clock.now();
                 continue;
             }
             awake.rest(now > self.last_arrival + QUIET);
@@ -190,19 +190,22 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             let most = next.min(end).saturating_since(before);
             // While a port is busy, the loop does not wake up for each arriving packet.
             has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
-            let (waits, most) = if has_slept {
-                (&mut waits[..0], most.min(LONGEST_BUSY_WAIT))
+            let (poll, most) = if has_slept {
+                (&nothing, most.min(LONGEST_BUSY_WAIT))
             } else {
-                (&mut waits[..], most.min(LONGEST_WAIT))
+                (&packets, most.min(LONGEST_WAIT))
             };
-            wait(waits, most)?;
-            if clock.now() > before + most + TOO_LATE {
+            poll.wait(most, &mut ready)?;
+            now = clock.now();
+            if now > before + most + TOO_LATE {
                 change_processor();
+                now = clock.now();
             }
-            for (port, waiting) in waits.iter().enumerate() {
-                if waiting.revents != 0 {
-                    self.take_in(port, &mut intake, clock, end);
+            if !ready.is_empty() {
+                for port in &ready {
+                    self.take_in(port.token as usize, &mut intake, clock, end);
                 }
+                now = clock.now();
             }
         }
         self.release_all(clock);
@@ -229,17 +232,20 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
 
     /// Writes the frames that left the link until `now`; returns the next deadline.
     fn give_out(&mut self, now: Time, clock: Clock) -> Time {
-        let mut actual = clock.now();
+        let mut actual = None;
         loop {
             // The tap sees the link at the tap's own times, even if the loop is late.
             let wake = self.tap.wake_time();
             match self.link.poll(now.min(wake)) {
                 Some(Output::Packet { at, port, packet }) => {
                     match self.outlets.get_mut(usize::from(port)) {
-                        Some(outlet) => outlet.add(actual, at, packet),
+                        Some(outlet) => {
+                            let now = *actual.get_or_insert_with(|| clock.now());
+                            outlet.add(now, at, packet);
+                        }
                         None => self.counts.refused += 1,
                     }
-                    actual = self.write(port.into(), clock).unwrap_or(actual);
+                    actual = self.write(port.into(), clock).or(actual);
                 }
                 Some(Output::Event { at, event }) => self.tap.handle_event(at, &event),
                 None if wake <= now => {
@@ -294,6 +300,9 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     fn write(&mut self, port: usize, clock: Clock) -> Option<Time> {
         let Self { outlets, tuns, tap, counts, .. } = self;
         let (outlet, tun) = (outlets.get_mut(port)?, tuns.get(port)?);
+        if !outlet.is_ready() {
+            return None;
+        }
         let mut last = None;
         outlet.write(|delivery| {
             let actual = clock.now();
@@ -386,29 +395,6 @@ impl Report {
     }
 }
 
-/// Waits for a frame, but at most for `most`, which is less than a second.
-fn wait(waits: &mut [libc::pollfd], most: Duration) -> io::Result<()> {
-    let most = libc::timespec { tv_sec: 0, tv_nsec: most.as_nanos() as libc::c_long };
-    // SAFETY: the length is that of the array, the time lives during the call, no signal mask.
-    let ready = unsafe {
-        libc::ppoll(
-            waits.as_mut_ptr(),
-            waits.len() as libc::nfds_t,
-            &raw const most,
-            std::ptr::null(),
-        )
-    };
-    if ready >= 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    if error.kind() == io::ErrorKind::Interrupted {
-        waits.iter_mut().for_each(|waiting| waiting.revents = 0);
-        return Ok(());
-    }
-    Err(error)
-}
-
 /// CPU time of this thread.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -444,12 +430,5 @@ mod tests {
         assert!(late.contains("1.7 ms late (bound: 1 ms)"), "{late}");
         assert!(report(10.0, 1, 0).reason_against().expect("invalid").contains("1 packets"));
         assert!(report(10.0, 0, 3).reason_against().is_some());
-    }
-
-    #[test]
-    fn a_wait_ends_in_time_without_anything_to_wait_for() {
-        let clock = Clock::start();
-        wait(&mut [], Duration::from_millis(5)).expect("waited");
-        assert!(clock.now() >= Time::from_millis(5));
     }
 }

@@ -151,9 +151,14 @@ impl Outlet {
         std::mem::take(&mut self.has_written)
     }
 
+    /// Whether there is something to write.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// Passes each ready delivery to `write`.
     pub(crate) fn write(&mut self, mut write: impl FnMut(&mut Delivery)) {
-        self.has_written |= !self.ready.is_empty();
+        self.has_written |= self.is_ready();
         for mut delivery in self.ready.drain(..) {
             write(&mut delivery);
             delivery.clear();

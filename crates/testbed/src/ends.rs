@@ -6,13 +6,12 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use cwndlab_emu::{Clock, Durations, Namespace};
+use cwndlab_emu::{Clock, Durations, Interest, Namespace, Poll, Ready};
 use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::bed::{Bed, address, ports};
 use crate::error::RunError;
-use crate::poll::Poll;
 use crate::protocol::KernelNames;
 use crate::socket::Socket;
 use crate::states::States;
@@ -88,7 +87,7 @@ impl AllEnds {
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (index, config) in scenario.flows.iter().enumerate() {
             let flow = FlowEnds::new(scenario, index, config, bed, names)?;
-            poll.add(flow.listener.raw(), token(index, LISTENER))?;
+            poll.add(flow.listener.raw(), token(index, LISTENER), Interest::Change)?;
             flows.push(flow);
         }
         let sample_interval = scenario.record.sample_interval;
@@ -136,10 +135,10 @@ impl AllEnds {
             self.wake_up.wait();
             self.poll.wait(next.saturating_since(clock.now()), &mut ready)?;
             let came = self.wake_up.end();
-            let is_reading = ready.iter().any(|&token| token as usize % 4 == RECEIVER);
+            let is_reading = ready.iter().any(|ready: &Ready| part(ready.token) == RECEIVER);
             let read_before = last_read.take();
+            let mut now = clock.now();
             if is_reading {
-                let now = clock.now();
                 last_read = Some(now);
                 match (came, read_before) {
                     (Some(came), _) => self.waking.record(now.saturating_since(came)),
@@ -147,11 +146,12 @@ impl AllEnds {
                     (None, None) => {}
                 }
             }
-            for &token in &ready {
-                let (index, part) = (token as usize / 4, token as usize % 4);
+            for ready in &ready {
+                let index = ready.token as usize / 4;
                 let flow = &mut self.flows[index];
-                flow.handle_ready(part, clock.now(), &self.poll)?;
+                flow.handle_ready(*ready, now, &self.poll)?;
                 self.ends.set(index, flow.record.window_end());
+                now = clock.now();
             }
         }
     }
@@ -237,7 +237,7 @@ impl FlowEnds {
             self.has_started = true;
             let socket = self.sockets[self.connector].as_ref().expect("made before the run");
             socket.connect(self.server.0, self.server.1)?;
-            poll.add(socket.raw(), token(self.index, self.connector))?;
+            poll.add(socket.raw(), token(self.index, self.connector), Interest::Change)?;
             return Ok(());
         }
         if self.application.wake_time() <= now {
@@ -254,13 +254,17 @@ impl FlowEnds {
     }
 
     /// Handles a socket that has become ready.
-    fn handle_ready(&mut self, part: usize, now: Time, poll: &Poll) -> io::Result<()> {
+    fn handle_ready(&mut self, ready: Ready, now: Time, poll: &Poll) -> io::Result<()> {
+        let part = part(ready.token);
         if part != LISTENER {
+            if let Some(socket) = &mut self.sockets[part] {
+                socket.handle_ready(ready);
+            }
             return self.serve(part, now);
         }
         let end = 1 - self.connector;
         if let (None, Some(socket)) = (&self.sockets[end], self.listener.accept()?) {
-            poll.add(socket.raw(), token(self.index, end))?;
+            poll.add(socket.raw(), token(self.index, end), Interest::Change)?;
             self.sockets[end] = Some(socket);
             self.serve(end, now)?;
         }
@@ -361,4 +365,8 @@ fn make(namespace: &Namespace, algorithm: &str) -> io::Result<Socket> {
 
 fn token(index: usize, part: usize) -> u64 {
     (index * 4 + part) as u64
+}
+
+fn part(token: u64) -> usize {
+    token as usize % 4
 }

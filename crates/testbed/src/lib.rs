@@ -22,7 +22,6 @@ mod error;
 mod helper;
 mod live;
 mod netstat;
-mod poll;
 pub mod protocol;
 mod proxy;
 mod run;

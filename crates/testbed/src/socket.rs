@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use cwndlab_emu::Ready;
 use cwndlab_scenario::Connection;
 use cwndlab_units::Time;
 
@@ -17,6 +18,8 @@ static ZEROS: [u8; 65_536] = [0; 65_536];
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer_has_finished: bool,
+    /// The peer's end, or an error, follows the data that can still be read.
+    has_ended: bool,
     /// The first error of a read or write.
     pub(crate) failure: Option<io::Error>,
 }
@@ -90,6 +93,11 @@ impl Socket {
         Ok(&buffer[..length])
     }
 
+    /// Notes that the socket has become ready.
+    pub(crate) fn handle_ready(&mut self, ready: Ready) {
+        self.has_ended |= ready.has_ended;
+    }
+
     pub(crate) fn raw(&self) -> RawFd {
         self.descriptor.as_raw_fd()
     }
@@ -97,7 +105,7 @@ impl Socket {
     fn from_status(status: libc::c_int) -> io::Result<Self> {
         // SAFETY: a new descriptor with no other owner.
         let descriptor = unsafe { OwnedFd::from_raw_fd(checked(status)?) };
-        Ok(Self { descriptor, peer_has_finished: false, failure: None })
+        Ok(Self { descriptor, peer_has_finished: false, has_ended: false, failure: None })
     }
 
     fn set(&self, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
@@ -149,7 +157,8 @@ impl Connection for Socket {
             self.peer_has_finished |= status == 0;
             let bytes = self.moved(status);
             total += bytes as u64;
-            if bytes == 0 {
+            // One read takes all available data; data that arrive later are reported again.
+            if bytes == 0 || !self.has_ended {
                 return total;
             }
         }
@@ -185,6 +194,9 @@ fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
 
 #[cfg(test)]
 mod tests {
+    use cwndlab_emu::{Interest, Poll};
+    use cwndlab_units::Duration;
+
     use super::*;
 
     /// An algorithm that every kernel permits without privileges.
@@ -213,6 +225,22 @@ mod tests {
         assert!(server.peer_has_finished());
         assert!(server.failure.is_none() && client.failure.is_none());
         assert!(client.info().expect("told").cwnd_pkts >= 2);
+    }
+
+    #[test]
+    fn a_read_sees_the_end_behind_the_data_once_it_has_been_reported() {
+        let (mut client, mut server) = pair(47_803);
+        assert_eq!(client.write(Time::ZERO, 10_000), 10_000);
+        client.close(Time::ZERO);
+        let poll = Poll::new().expect("a poll");
+        poll.add(server.raw(), 5, Interest::Change).expect("added");
+        let mut ready = Vec::new();
+        while !ready.iter().any(|ready: &Ready| ready.has_ended) {
+            poll.wait(Duration::from_secs(1), &mut ready).expect("waited");
+            ready.iter().for_each(|&ready| server.handle_ready(ready));
+        }
+        assert_eq!(server.read(Time::ZERO), 10_000);
+        assert!(server.peer_has_finished());
     }
 
     #[test]
