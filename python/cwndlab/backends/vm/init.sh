@@ -11,7 +11,8 @@ for module in /modules/first/*; do insmod "$module"; done
 # The helper's requests and answers go through pipes that this shell keeps open.
 mkfifo /run/requests /run/answers
 exec 3<>/run/requests 4<>/run/answers
-cwndlab-testbed <&3 >&4 2>/out/error &
+# glibc's restartable sequences would take time at each switch of threads, and nothing uses them.
+GLIBC_TUNABLES=glibc.pthread.rseq=0 cwndlab-testbed <&3 >&4 2>/out/error &
 
 # The first connection of a kernel that has just booted takes longer to begin.
 cat /warm-up >&3
