@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 QEMU = "qemu-system-x86_64"
 _TOOLS = {QEMU: "qemu-system-x86", "busybox": "busybox-static"}
 # REP_GOOD (bit 112) would copy with `rep movsq`, which QEMU executes as a separate translated block
-# for each 8 bytes; unrolled loops take less processor time. The options of the second line leave out
-# what a machine without other users does not need: pressure statistics, and hardening against
-# attackers (clearing memory, checks of copies, random stacks, security modules).
+# for each 8 bytes; unrolled loops take less processor time. The second line leaves out what a
+# machine without other users does not need: pressure statistics, and hardening against attackers
+# (clearing memory, checks of copies, random stacks, security modules).
 _COMMAND_LINE = (
     "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1 clearcpuid=112 "
     "psi=0 init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off lsm= apparmor=0"
