@@ -24,6 +24,14 @@ class QuantityError(CwndlabError, ValueError):
     """A string, such as "20 Mbps/s", is not a valid rate, time, size or share."""
 
 
+class ArgumentError(CwndlabError, ValueError):
+    """A function of this library does not accept the value of one of its arguments."""
+
+    def __init__(self, value: object, name: str, remedy: str) -> None:
+        """Create a message with the value, the name of its argument, and what is accepted."""
+        super().__init__(f"{name} = {value!r}: {remedy}")
+
+
 class StudyError(CwndlabError):
     """A study contains errors; the message names the place and the remedy of each error."""
 
@@ -71,7 +79,7 @@ class UnknownNameError(CwndlabError, ValueError):
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Create a message with the most similar known name and a command that lists all names."""
-        near = nearest(name, known)
+        near = nearest(str(name), known)  # a notebook may pass any value
         hint = f"; did you mean {near}?" if near else ""
         super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
         self.name = name

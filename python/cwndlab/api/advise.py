@@ -17,11 +17,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cwndlab.api.arguments import checked_budget_s, checked_jobs, checked_links, folder_of
 from cwndlab.api.inquiry import inquire
 from cwndlab.api.spending import BUDGET_S, draws_within, has_time_for
+from cwndlab.errors import ArgumentError
 from cwndlab.judge.answer import BASELINE
 from cwndlab.judge.goals import goal_named
 from cwndlab.judge.uses import use_named
+from cwndlab.schema.direction import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +62,7 @@ def advise(  # noqa: PLR0913  each has its default
     *,
     users: str | None = None,
     use: str = "bulk",
-    algorithms: Sequence[str] = CANDIDATES,
+    algorithms: str | Sequence[str] = CANDIDATES,
     baseline: str = BASELINE,
     direction: str = "downlink",
     budget_s: float | None = None,
@@ -92,28 +95,33 @@ def advise(  # noqa: PLR0913  each has its default
         on_first: function that receives the first answer, before similar networks are simulated.
 
     Raises:
+        ArgumentError: a time limit, a number of runs or a folder is not valid.
         CwndlabError: a link, the goal or an algorithm is unknown, or a run failed.
         ValueError: both `link` and `users` are given, or neither is given.
     """
-    links = [link] if isinstance(link, str) else list(link)
+    given_s = checked_budget_s(budget_s)
+    links = checked_links(link)
     if bool(links) == (users is not None):
         msg = "describe the network with either link or users" + (", not both" if links else "")
         raise ValueError(msg)
+    names = [algorithms] if isinstance(algorithms, str) else algorithms
     wanted = use_named(use)
     goal = wanted.goal.name if wanted.goal else goal
     direction = wanted.keys.get("direction", direction)
+    if direction not in {each.title for each in Direction}:
+        raise ArgumentError(direction, "direction", 'write "downlink" or "uplink"')
     inquiry = inquire(
         links,
         users,
         goal_named(goal),
-        list(dict.fromkeys([*algorithms, baseline])),
+        list(dict.fromkeys([*names, baseline])),
         baseline,
         direction,
-        folder,
-        jobs,
+        None if folder is None else folder_of(folder, "folder"),
+        checked_jobs(jobs),
     )
     classes = 1 if inquiry.population is None else len(inquiry.population.classes)
-    budget = budget_s or BUDGET_S * classes
+    budget = given_s or BUDGET_S * classes
     began_s = time.monotonic()
     results, answers = inquiry.look(LOOKS[0])
     if on_first is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from cwndlab.api.arguments import checked_jobs, folder_of
 from cwndlab.api.results import Results, open_results
-from cwndlab.errors import MeasurementError, read_failure
+from cwndlab.errors import ArgumentError, MeasurementError, read_failure
 from cwndlab.imports.folder import read_file
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.inference.clients import ClientClass, classes
@@ -21,7 +23,7 @@ from cwndlab.run.executor import available_cores
 from cwndlab.text.files import refuse_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from cwndlab.stats.bootstrap import Floats
 
@@ -61,12 +63,14 @@ def fit(
         on_points: called with the number of finished simulations.
 
     Raises:
+        ArgumentError: `results` is neither results nor a path, or `jobs` is not a number of runs.
         MeasurementError: the link cannot be inferred from the run; the message names the reason.
         ResultsError: the folder contains no results.
     """
+    opened = results if isinstance(results, Results) else folder_of(results)
     return fit_flow(
-        measured_flows(results, run),
-        jobs=jobs or available_cores(),
+        measured_flows(opened, run),
+        jobs=checked_jobs(jobs) or available_cores(),
         kind=family,
         seed=seed,
         on_points=on_points,
@@ -90,6 +94,8 @@ def measured_flows(
         return flows
     opened = results if isinstance(results, Results) else open_results(results)
     keys = [run] if run is None or isinstance(run, str) else run
+    if not isinstance(keys, Sequence):
+        raise ArgumentError(run, "run", "write the key of a run, or a list of keys")
     return [measured_flow(opened, key) for key in keys]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
+from cwndlab.api.arguments import folder_of
 from cwndlab.errors import ResultsError, plural
 from cwndlab.judge.answer import answers, known_of
 from cwndlab.judge.goals import goal_named
@@ -23,6 +23,7 @@ from cwndlab.text.toml import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cwndlab.api.plots import Plotter
     from cwndlab.judge.answer import Answers
@@ -47,9 +48,10 @@ class Results:
         """Open the folder `path`.
 
         Raises:
+            ArgumentError: `path` is not a path.
             ResultsError: the folder contains no results that this version can read.
         """
-        self.path = Path(path)
+        self.path = folder_of(path, "path")
         self._folder = Folder.open(self.path)
         matrix_file = self._folder.file(MATRIX)
         if matrix_file is None:
@@ -357,6 +359,7 @@ def open_results(path: str | Path) -> Results:
     """Open a folder of results.
 
     Raises:
+        ArgumentError: `path` is not a path.
         ResultsError: the folder contains no results that this version can read.
     """
     return Results(path)

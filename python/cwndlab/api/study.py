@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cwndlab.api.arguments import checked_jobs, folder_of
 from cwndlab.api.running import run_study
 from cwndlab.study.definition import StudyDefinition
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.api.results import Results
     from cwndlab.backends import BackendName
     from cwndlab.run.backend import Backend
@@ -36,10 +38,11 @@ class Study(StudyDefinition):
                 `dask://HOST:PORT`.
 
         Raises:
+            ArgumentError: `results` is not a path, or `jobs` is not a number of runs.
             RunsFailedError: some runs failed; the other runs are finished.
             ResultsError: the folder cannot be used.
             KernelRunError: this machine cannot run studies on its kernel.
             ClusterError: the cluster cannot be reached.
         """
-        folder = Path(results) if results else None
-        return run_study(self, folder, backend=backend, jobs=jobs, cluster=executor)
+        folder = folder_of(results) if results else None
+        return run_study(self, folder, backend=backend, jobs=checked_jobs(jobs), cluster=executor)

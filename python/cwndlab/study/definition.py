@@ -100,7 +100,11 @@ class StudyDefinition:
         """
         given = {key: value for key, value in locals().items() if key != "self"}
         given["common_seeds"] = common_seeds or None
-        document = {key: _plain(value) for key, value in given.items() if value is not None}
+        try:
+            document = {key: _plain(value) for key, value in given.items() if value is not None}
+        except RecursionError:
+            msg = "a table or list contains itself; write each value once"
+            raise StudyError([msg]) from None
         named = document.pop("factors", {})
         kept = ("flow", "rotation")
         lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]

@@ -1,0 +1,63 @@
+"""Check arguments of functions whose types no schema checks."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from cwndlab.errors import ArgumentError
+
+_MOST_JOBS = 1024
+
+
+def folder_of(value: object, name: str = "results") -> Path:
+    """Return an argument that is the path of a folder or file.
+
+    Raises:
+        ArgumentError: the value is not a path.
+    """
+    if isinstance(value, str | os.PathLike):
+        path = os.fspath(value)
+        if isinstance(path, str):
+            return Path(path)
+    raise ArgumentError(value, name, 'write the path of a folder, such as "results/demo"')
+
+
+def checked_jobs(jobs: int | None) -> int | None:
+    """Return the number of parallel runs; None means one per processor core.
+
+    Raises:
+        ArgumentError: the value is not a number of runs.
+    """
+    is_number = isinstance(jobs, int) and not isinstance(jobs, bool)
+    if jobs is None or (is_number and 1 <= jobs <= _MOST_JOBS):
+        return jobs
+    remedy = f"write a number from 1 to {_MOST_JOBS:,}, or None for one per processor core"
+    raise ArgumentError(jobs, "jobs", remedy)
+
+
+def checked_budget_s(budget_s: float | None) -> float | None:
+    """Return a limit on the time of all runs in seconds; None means the default.
+
+    Raises:
+        ArgumentError: the value is not a duration.
+    """
+    is_number = isinstance(budget_s, int | float) and not isinstance(budget_s, bool)
+    if budget_s is None or (is_number and math.isfinite(budget_s) and budget_s > 0):
+        return budget_s
+    raise ArgumentError(budget_s, "budget_s", "write a number of seconds, such as 15")
+
+
+def checked_links(link: object) -> list[str]:
+    """Return the links of an argument that is one link, or a sequence of links.
+
+    Raises:
+        ArgumentError: the value contains something that is not a string.
+    """
+    links = [link] if isinstance(link, str) else link
+    if isinstance(links, Sequence) and all(isinstance(each, str) for each in links):
+        return list(links)
+    remedy = 'write a preset, "trace:PATH", a TOML file or "rate=10 Mbit/s,delay=20 ms"'
+    raise ArgumentError(link, "link", remedy)
