@@ -1,8 +1,8 @@
 //! A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 //!
 //! The line may begin with the name of a preset, a TOML file or `trace:PATH`. Then follow keys of a
-//! study's `[link]` table, separated by commas; a key of a nested table is written with dots. The
-//! line is converted to such a table.
+//! study's `[link]` table, separated by commas; a key of a nested table is written with dots. Quotes
+//! around a value or a path keep its commas. The line is converted to such a table.
 
 use serde_json::{Map, Value};
 
@@ -17,10 +17,8 @@ pub fn parse_inline(text: &str) -> Result<Value, String> {
     let head = trimmed[..head_end].trim();
     let mut table = Map::new();
     if !head.is_empty() {
-        match head.split_once(':').filter(|(kind, _)| HEADS.contains(kind)) {
-            Some((_, path)) => table.insert("trace".to_owned(), Value::from(path.trim())),
-            None => table.insert("preset".to_owned(), Value::from(head)),
-        };
+        let (key, name) = path_of(head).map_or(("preset", head), |path| ("trace", path.trim()));
+        table.insert(key.to_owned(), Value::from(unquoted(name).unwrap_or(name)));
     }
     for pair in &pairs {
         insert(&mut table, pair.key, plain(pair.value))?;
@@ -38,20 +36,24 @@ struct Pair<'a> {
     value: &'a str,
 }
 
-/// The `key=value` pairs of a line; each begins at the line's start or after a comma.
+/// The `key=value` pairs of a line; each begins at the line's start or after a comma outside quotes.
 fn pairs_of(text: &str) -> Vec<Pair<'_>> {
-    let commas = text.match_indices(',').map(|(at, _)| at);
     let mut begins: Vec<(usize, usize, usize)> = Vec::new(); // of the comma, the key, the value
-    for (comma, after) in core::iter::once((0, 0)).chain(commas.map(|at| (at, at + 1))) {
+    let mut candidate = Some((0, 0));
+    while let Some((comma, after)) = candidate {
         let key_at = text.len() - text[after..].trim_start().len();
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let rest = &text[key_at..];
         let key = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
         let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let behind = rest[key.len()..].trim_start();
+        let mut value = path_of(rest).unwrap_or(rest);
         if is_key && behind.starts_with('=') {
-            begins.push((comma, key_at, text.len() - behind.len() + 1));
+            value = &behind[1..];
+            begins.push((comma, key_at, text.len() - value.len()));
         }
+        let next = text.len() - behind_quotes(value).unwrap_or(&text[after..]).len();
+        candidate = text[next..].find(',').map(|at| (next + at, next + at + 1));
     }
     let ends = begins.iter().skip(1).map(|&(comma, ..)| comma).chain([text.len()]);
     let pair = |(&(begin, key_at, value_at), end)| Pair {
@@ -60,6 +62,20 @@ fn pairs_of(text: &str) -> Vec<Pair<'_>> {
         value: text[value_at..end].trim(),
     };
     begins.iter().zip(ends).map(pair).collect()
+}
+
+/// The path in `trace:PATH`; `None` if the line begins with anything else.
+fn path_of(head: &str) -> Option<&str> {
+    head.split_once(':').filter(|(kind, _)| HEADS.contains(kind)).map(|(_, path)| path)
+}
+
+/// The text after a quoted value, which may contain commas; `None` if the value is not quoted.
+fn behind_quotes(value: &str) -> Option<&str> {
+    let value = value.trim_start();
+    let quote = value.chars().next().filter(|first| QUOTES.contains(first))?;
+    let (_, behind) = value[1..].split_once(quote)?;
+    let next = behind.trim_start().chars().next();
+    next.is_none_or(|next| next == ',').then_some(behind)
 }
 
 /// Inserts a value at a key with dots.
@@ -82,11 +98,8 @@ fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(),
 
 /// A number without a unit is a count; quotation marks around text are optional.
 fn plain(text: &str) -> Value {
-    for quote in ['"', '\''] {
-        let inside = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inside) = inside.filter(|inside| !inside.contains(quote)) {
-            return Value::from(inside.trim());
-        }
+    if let Some(inside) = unquoted(text) {
+        return Value::from(inside);
     }
     let is_count = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= MOST_DIGITS;
     match text.parse::<i64>() {
@@ -95,6 +108,15 @@ fn plain(text: &str) -> Value {
     }
 }
 
+/// A text without its quotation marks; `None` if it has none.
+fn unquoted(text: &str) -> Option<&str> {
+    QUOTES.iter().find_map(|&quote| {
+        let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inside.contains(quote)).then(|| inside.trim())
+    })
+}
+
+const QUOTES: [char; 2] = ['"', '\''];
 const HEADS: [&str; 2] = ["trace", "log"]; // older files say log
 const MOST_DIGITS: usize = 18;
 const REMEDY: &str = "write for example \"rate=10 Mbit/s,delay=20 ms,queue=50 packets\", \
@@ -129,6 +151,24 @@ mod tests {
             read("a,b=\"1 s, 2 s\",c='d'"),
             json!({"preset": "a", "b": "1 s, 2 s", "c": "d"})
         );
+    }
+
+    #[test]
+    fn quotes_keep_the_commas_of_a_path() {
+        let read = |text: &str| parse_inline(text).expect("a link");
+        let wanted = json!({"trace": "a,b=1/c d.up", "delay": "20 ms"});
+        for line in [
+            "trace:\"a,b=1/c d.up\",delay=20 ms",
+            "trace: 'a,b=1/c d.up' , delay=20 ms",
+            "trace=\"a,b=1/c d.up\",delay=20 ms",
+            "delay=20 ms, trace = 'a,b=1/c d.up'",
+        ] {
+            assert_eq!(read(line), wanted, "{line}");
+        }
+        assert_eq!(read("\"a,b=1.toml\""), json!({"preset": "a,b=1.toml"}));
+        assert_eq!(read("trace:\"a,b=1"), json!({"trace": "\"a", "b": 1})); // never closed
+        assert_eq!(read("trace:\"a\"b,c=1"), json!({"trace": "\"a\"b", "c": 1}));
+        assert!(parse_inline("trace:\"\"").expect_err("none").starts_with("not a link"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ from cwndlab.cli.study_options import study_option
 from cwndlab.errors import QuantityError
 from cwndlab.judge.sentences import first_look
 from cwndlab.judge.uses import use_named
+from cwndlab.text.linkspec import trace_line
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     else:
         names = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
         advice = advise(
-            [f"trace:{trace},delay={_TRACE_DELAY}"] if trace else links,
+            [trace_line("trace", trace, f",delay={_TRACE_DELAY}")] if trace else links,
             goal,
             users=users,
             use=use,

@@ -32,6 +32,7 @@ from cwndlab.run.executor import Note, Part, Task
 from cwndlab.schema.live import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
 from cwndlab.text.files import user_path
+from cwndlab.text.linkspec import split_trace_line, trace_line
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
@@ -318,10 +319,8 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
         return names.get(str((folder / user_path(value)).resolve()), value)
     if last in ("link", "reverse_link", "preset") and value in names:
         return names[value]
-    if last in ("link", "reverse_link"):
-        for kind in ("trace:", "log:"):
-            path, comma, rest = value.removeprefix(kind).partition(",")
-            name = names.get(str((folder / user_path(path)).resolve()))
-            if value.startswith(kind) and name:
-                return f"{kind}{name}{comma}{rest}"
+    if last in ("link", "reverse_link") and (line := split_trace_line(value)):
+        kind, path, rest = line
+        if name := names.get(str((folder / user_path(path)).resolve())):
+            return trace_line(kind, name, rest)
     return value

@@ -1,16 +1,19 @@
 """Read links that are described in one line, such as `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
-`[link]` table follow, separated by commas; keys of a nested table are written with a dot.
+`[link]` table follow, separated by commas; keys of a nested table are written with a dot. Quotes
+around a value or a path keep its commas.
 `parse_spec` converts the line to a `[link]` table.
 """
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import PurePath
 from typing import Any
 
 from cwndlab import core
+from cwndlab.errors import QuantityError
 
 _HEADS = ("trace", "log")  # "log" is the older word for "trace"
 
@@ -24,10 +27,35 @@ def parse_spec(text: str) -> dict[str, Any]:
     return core.parse_link_line(text)
 
 
+def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
+    """Return a link line that begins with the trace at `path`; quotes keep the path's commas."""
+    text = str(path)
+    if "," in text or text.startswith(("'", '"')):
+        quote = "'" if '"' in text else '"'
+        text = f"{quote}{text}{quote}"
+    return f"{kind}:{text}{rest}"
+
+
+def split_trace_line(text: str) -> tuple[str, str, str] | None:
+    """Return the kind, the path and the further keys of a link line that begins with a trace.
+
+    The arguments of `trace_line` have the same order. None means that the line begins otherwise.
+
+    Raises:
+        QuantityError: `text` is not a link line.
+    """
+    kind, _, after = text.strip().partition(":")
+    if kind not in _HEADS:
+        return None
+    path = str(parse_spec(text)["trace"])
+    before, _, rest = after.partition(path)
+    return kind, path, rest.lstrip().removeprefix(before.strip())
+
+
 def short_spec(text: str) -> str:
     """Return a title for a link: its description, with paths shortened to file names."""
-    head, comma, rest = text.partition(",")
-    kind, colon, path = head.partition(":")
-    if colon and kind in _HEADS:
-        return f"{PurePath(path).name}{comma}{rest}"
+    with contextlib.suppress(QuantityError):
+        if found := split_trace_line(text):
+            _, path, rest = found
+            return f"{PurePath(path).name}{rest}"
     return text

@@ -12,6 +12,7 @@ from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
 from cwndlab.backends.vm.executor import VmExecutor
 from cwndlab.errors import StudyError
+from cwndlab.text.linkspec import split_trace_line, trace_line
 from cwndlab.validation.judge import Agreement, CellAgreement, judge
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 SEEDS_OF_CONTESTED = 10
 """Number of repetitions of each setting whose medians differ by more than the bounds."""
-_TRACE = "trace:"
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models the ends of a connection in a virtual machine."""
@@ -133,9 +133,9 @@ def _put_traces(level: dict[str, Any], down: Path, up: Path) -> bool:
     is_trace = False
     for key, path in (("link", down), ("reverse_link", up)):
         link = level.get(key)
-        if isinstance(link, str) and link.startswith(_TRACE):
-            _, comma, rest = link.partition(",")
-            level[key] = f"{_TRACE}{path.resolve()}{comma}{rest}"
+        if isinstance(link, str) and (line := split_trace_line(link)):
+            kind, _, rest = line
+            level[key] = trace_line(kind, path.resolve(), rest)
             is_trace = True
     if is_trace and "name" in level:
         level["name"] = down.stem

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cwndlab.errors import QuantityError
-from cwndlab.text.linkspec import parse_spec
+from cwndlab.text.linkspec import parse_spec, short_spec, split_trace_line, trace_line
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,21 @@ def test_pairs_are_read_as_they_were_written_and_whole_numbers_as_numbers(
 def test_any_text_is_a_link_or_an_error_of_ours(text: str) -> None:
     with contextlib.suppress(QuantityError):
         assert parse_spec(text)
+
+
+@pytest.mark.parametrize("path", ["a.up", "a,b=1/c d.up", "it's,here.up", '"a".up', "a, b.up"])
+@pytest.mark.parametrize("rest", ["", ",delay=20 ms", ",delay=20 ms,loss=1 %"])
+def test_a_trace_line_keeps_its_path(path: str, rest: str) -> None:
+    line = trace_line("trace", path, rest)
+    assert parse_spec(line)["trace"] == path
+    assert split_trace_line(line) == ("trace", path, rest)
+    assert short_spec(line) == path.rpartition("/")[2] + rest
+
+
+def test_only_a_line_that_begins_with_a_trace_is_split() -> None:
+    assert split_trace_line("log: 'a,b' ,delay=1 ms") == ("log", "a,b", " ,delay=1 ms")
+    assert split_trace_line('trace:" a,b "') == ("trace", "a,b", "")
+    assert split_trace_line("trace:a,b,delay=1 ms") == ("trace", "a,b", ",delay=1 ms")
+    for line in ("lte-typical", "trace=a,delay=1 ms", "rate=1 Mbit/s"):
+        assert split_trace_line(line) is None
+        assert short_spec(line) == line
