@@ -167,10 +167,14 @@ def read_failure(path: Path, error: OSError) -> str:
     return f"{path}: {_reason(error)}"
 
 
-def file_failure(error: OSError) -> str:
-    """Return a message with a file, the reason why it cannot be used, and a remedy if known."""
+def file_failure(error: OSError, path: Path | None = None) -> str:
+    """Return a message with a file, the reason why it cannot be used, and a remedy if known.
+
+    `path` is the place of errors that name no file, such as those of a full disk.
+    """
+    place = error.filename or path
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")
-    return f"{f'{error.filename}: ' if error.filename else ''}{_reason(error)}{remedy}"
+    return f"{f'{place}: ' if place else ''}{_reason(error)}{remedy}"
 
 
 def _reason(error: OSError) -> str:

@@ -31,6 +31,7 @@ from cwndlab.report.sections.methods import METHODS
 from cwndlab.report.sections.overview import OVERVIEW
 from cwndlab.report.sections.paper import paper_sections
 from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE
+from cwndlab.results.lock import naming_failures
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
@@ -80,10 +81,14 @@ def write_report(
         sections: sections of the page. If None, use `SECTIONS`, preceded by the sections of the
             paper that the study reproduces.
         smallest_effect: smallest relative difference that is not negligible.
+
+    Raises:
+        ResultsError: the folder of the report cannot be written, or its disk is full.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = context_of(results, smallest_effect=smallest_effect)
-    return write_page(context, folder, formats=formats, sections=sections or _sections(results))
+    with naming_failures(folder):
+        return write_page(context, folder, formats=formats, sections=sections or _sections(results))
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:

@@ -6,15 +6,15 @@ import contextlib
 import errno
 import fcntl
 import os
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cwndlab.errors import DiskFullError, ResultsError, ResultsInUseError, read_failure
+from cwndlab.errors import DiskFullError, ResultsError, ResultsInUseError, file_failure
 from cwndlab.results.manifest import COMMIT, COPY, MANIFEST, OLD_MANIFEST
 from cwndlab.results.staging import ASIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -69,10 +69,8 @@ def naming_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
-            msg = f"{path}: {(error.strerror or str(error)).lower()}; free some space on that disk"
-            raise DiskFullError(msg) from error
-        raise ResultsError(read_failure(Path(str(error.filename or path)), error)) from error
+        kind = DiskFullError if error.errno in _NO_ROOM else ResultsError
+        raise kind(file_failure(error, path)) from error
 
 
 def refuse_foreign(path: Path) -> None:
