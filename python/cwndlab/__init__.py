@@ -11,22 +11,23 @@ results.flows()
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
-from cwndlab import errors
-from cwndlab.errors import CwndlabError
+# Instead of typing.TYPE_CHECKING: importing typing would take most of the time before the command
+# line can handle Ctrl-C.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from cwndlab import errors
     from cwndlab.api.advise import Advice, advise
     from cwndlab.api.fitting import fit
     from cwndlab.api.results import Results, open_results
     from cwndlab.api.study import Study
+    from cwndlab.errors import CwndlabError
 
 __all__ = ["Advice", "CwndlabError", "Results", "Study", "advise", "errors", "fit", "open_results"]
 
 _MODULES = {  # imported at first use, because importing Polars and pydantic takes nearly a second
     "Advice": "cwndlab.api.advise",
+    "CwndlabError": "cwndlab.errors",
     "Results": "cwndlab.api.results",
     "Study": "cwndlab.api.study",
     "advise": "cwndlab.api.advise",
@@ -37,6 +38,10 @@ _MODULES = {  # imported at first use, because importing Polars and pydantic tak
 
 def __getattr__(name: str) -> object:
     """Return the public object `name`; import its module at the first use (PEP 562)."""
+    import importlib  # noqa: PLC0415  loads further modules
+
+    if name == "errors":
+        return importlib.import_module("cwndlab.errors")
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

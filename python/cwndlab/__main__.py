@@ -1,9 +1,11 @@
 """Run `cwndlab` as a command; `python -m cwndlab` does the same."""
 
-import signal
+# The compiled part of the module signal: signal itself would first import other modules, during
+# which Ctrl-C prints a traceback.
+import _signal  # type: ignore[import-not-found]
 
 # While the command line is being imported, Ctrl-C ends the process at once: no run has begun.
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+_signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 from cwndlab.cli import main  # noqa: E402  see above
 

@@ -29,7 +29,25 @@ def loaded_by(program: str) -> set[str]:
 def test_importing_the_package_loads_no_other() -> None:
     loaded = loaded_by("import cwndlab")
     assert not loaded & (SLOW | {"click"})
-    assert {name for name in loaded if name.startswith("cwndlab")} == {"cwndlab", "cwndlab.errors"}
+    assert {name for name in loaded if name.startswith("cwndlab")} == {"cwndlab"}
+
+
+def test_only_the_package_itself_is_imported_before_ctrl_c_ends_the_process() -> None:
+    """The default handler prints a traceback for as long as modules are imported before it ends."""
+    program = (
+        "import sys; before = set(sys.modules); import cwndlab; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) <= {"__future__", "cwndlab"}
+    names = "signal.getsignal(signal.SIGINT) is signal.SIG_DFL"
+    program = f"import cwndlab.__main__, signal; print({names})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
