@@ -10,6 +10,10 @@ _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
 """Width of a letter in points, including part of the gap between two names."""
+_MARKER_PT = 8.0
+_NAME_PT = 9.0
+"""Height of a name in points."""
+_NEAR_ROWS, _FARTHEST_ROW = 3, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,97 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
+    """Write each name beside its point, where it covers no other name or point.
+
+    A line leads to a name that stands further away. The limits of the axes have been set before.
+    """
+    axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
+    scale = 72 / axes.figure.dpi
+    points = [scale * axes.transData.transform((label.x, label.y)) for label in labels]
+    markers = [Box(x, y, 0.0, 0.0).grown(_MARKER_PT / 2) for x, y in points]
+    room = Box(*(scale * value for value in axes.bbox.bounds))
+    places = free_places(markers, [_CHARACTER_PT * len(label.text) for label in labels], room)
+    for label, marker, place in zip(labels, markers, places, strict=True):
+        is_far = not marker.grown(_LINE_HEIGHT_PT).meets(place)
+        line = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.5, "shrinkB": 3}
+        axes.annotate(
+            label.text,
+            xy=(label.x, label.y),
+            xytext=(place.x - marker.x - _MARKER_PT / 2, place.y - marker.y - _MARKER_PT / 2),
+            textcoords="offset points",
+            color=label.colour,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
+            arrowprops=line if is_far else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in points; `x` and `y` are its lower left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def grown(self, by: float) -> "Box":
+        """Return the box with an edge of this width around it."""
+        return Box(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
+
+    def meets(self, other: "Box") -> bool:
+        """Return whether the two boxes overlap."""
+        return (
+            self.x < other.x + other.width
+            and other.x < self.x + self.width
+            and self.y < other.y + other.height
+            and other.y < self.y + self.height
+        )
+
+    def holds(self, other: "Box") -> bool:
+        """Return whether the other box is inside."""
+        return (
+            self.x <= other.x
+            and self.y <= other.y
+            and other.x + other.width <= self.x + self.width
+            and other.y + other.height <= self.y + self.height
+        )
+
+
+def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> list[Box]:
+    """Return a place for the name of each marker: the nearest one that meets no other box.
+
+    If `room` is full, a name stands at the upper right of its marker, over other boxes.
+    """
+    placed: list[Box] = []
+    for own, width in zip(markers, widths, strict=True):
+        others = [*(marker for marker in markers if marker is not own), *placed]
+        candidates = _places_around(own, width)
+        placed.append(
+            next(
+                (
+                    box
+                    for box in candidates
+                    if room.holds(box) and not any(box.meets(other) for other in others)
+                ),
+                candidates[0],
+            )
+        )
+    return placed
+
+
+def _places_around(marker: Box, width: float) -> list[Box]:
+    """Return places for a name, from near to far, with the upper right as the first."""
+    right, left = marker.x + marker.width + 3, marker.x - width - 3
+    rows = [row for n in range(_FARTHEST_ROW) for row in (n, -n - 1)]
+    return [
+        Box(x + far, marker.y + marker.height / 2 + 4 + _LINE_HEIGHT_PT * row, width, _NAME_PT)
+        for row in rows
+        for far in ((0.0,) if abs(row) < _NEAR_ROWS else (0.0, width / 2, -width / 2))
+        for x in (right, left)
+    ]
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from cwndlab.figures.canvas import house_style, legend_above
-from cwndlab.figures.labels import name_ticks
+from cwndlab.figures.labels import PlacedLabel, label_points, name_ticks
 from cwndlab.figures.style import styles_of
 from cwndlab.judge.cell import Comparison
 from cwndlab.results.columns import quantity
@@ -156,14 +156,6 @@ def plot_throughput_delay(
                 markersize=7,
                 capsize=2.5,
             )
-            axes.annotate(
-                name,
-                xy=(right.estimate, up.estimate),
-                xytext=(7, 6),
-                textcoords="offset points",
-                color=style.colour,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.8},
-            )
         axes.set_xlabel(quantity(delay).header)
         axes.set_ylabel(quantity(throughput).header)
         axes.margins(x=0.18)
@@ -179,6 +171,13 @@ def plot_throughput_delay(
             ha="right",
             color="#666666",
             fontsize=7.5,
+        )
+        label_points(
+            axes,
+            [
+                PlacedLabel(name, right.estimate, up.estimate, styles[name].colour)
+                for name, up, right in points
+            ],
         )
 
 

@@ -14,7 +14,7 @@ from matplotlib.text import Annotation
 from cwndlab import figures
 from cwndlab.api.plots import Plottable as SampledResults
 from cwndlab.api.plots import Plotter
-from cwndlab.figures.labels import spread
+from cwndlab.figures.labels import Box, free_places, spread
 from cwndlab.figures.standings import plot_throughput_delay
 from cwndlab.figures.style import style_of
 from cwndlab.judge.comparison import compare
@@ -252,3 +252,23 @@ def test_every_name_of_25_algorithms_is_readable(tmp_path: Path) -> None:
     figure = figures.operating_point_figure(samples)
     figures.save_figure(figure, tmp_path, "operating-point", ("svg",))
     assert all(axes.get_window_extent().height > 100 for axes in figure.axes)
+
+
+def test_names_of_points_cover_neither_each_other_nor_points() -> None:
+    room = Box(0, 0, 400, 260)
+    heap = [Box(190 + 1.5 * n, 200, 8, 8) for n in range(12)]
+    markers = [*heap, *(Box(20 + 25 * n, 60 + n, 8, 8) for n in range(13))]
+    places = free_places(markers, [45.0] * len(markers), room)
+    for n, place in enumerate(places):
+        assert room.holds(place)
+        assert not any(place.meets(other) for other in places[:n])
+        assert not any(place.meets(marker) for marker in markers if marker is not markers[n])
+
+
+def test_a_name_with_room_stands_at_the_upper_right_of_its_point() -> None:
+    marker = Box(100, 100, 8, 8)
+    (place,) = free_places([marker], [30.0], Box(0, 0, 400, 260))
+    assert 0 < place.x - marker.x - marker.width < 10
+    assert 0 < place.y - marker.y < 10
+    (beyond,) = free_places([marker], [30.0], Box(0, 0, 10, 10))  # no place is free
+    assert beyond == place
