@@ -110,6 +110,7 @@ def _discard(stream: TextIO) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments, and return its exit status."""
+    out = sys.stdout
     try:
         _refuse_undecoded(arguments)
         status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
@@ -119,11 +120,22 @@ def run(arguments: list[str]) -> int:
         if is_stopped and not isinstance(error, InterruptedStudyError):
             _complain("stopped")
             return STATUS_INTERRUPTED
+        if isinstance(error, SystemExit) and _has_lost_its_reader(error, out):
+            _discard(out)
+            return 0
         if (status := _status_of(error)) is None:
             raise
         return status
     interruption.arrived()
     return status if isinstance(status, int) else 0
+
+
+def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
+    """Return whether the reader of standard output has gone.
+
+    click then replaces the stream, and Rich keeps the error as the context of its exit.
+    """
+    return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 
 
 def _status_of(error: BaseException) -> int | None:
@@ -135,10 +147,6 @@ def _status_of(error: BaseException) -> int | None:
     if isinstance(error, CwndlabError):
         _complain(_between_words(str(error)))
         return error.exit_status
-    # click turns a broken pipe into an exit with status 1.
-    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        _discard(sys.stdout)  # the reader has closed the pipe
-        return 0
     if isinstance(error, OSError):  # concerns a file or folder that no command has checked
         _complain(file_failure(error))
         return CwndlabError.exit_status

@@ -547,6 +547,27 @@ def test_streams_that_take_no_output_change_no_exit_status(
     assert "Traceback" not in asked.stderr
 
 
+@pytest.mark.parametrize("output_format", ["table", "csv", "json"])
+def test_a_pipe_without_a_reader_is_no_error_in_any_format(
+    tmp_path: Path, output_format: str
+) -> None:
+    """`cwndlab ... | head -1` ends with status 0, whoever notices that the reader has gone."""
+    program, environment = PROGRAM
+    reading, writing = os.pipe()
+    os.close(reading)
+    asked = subprocess.run(
+        [sys.executable, "-c", program, "algorithm", "list", "--format", output_format],
+        cwd=tmp_path,
+        env=environment,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
 def test_without_the_compiled_part_it_says_how_to_get_it(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['cwndlab._core'] = None; from cwndlab.cli import main; main()"
