@@ -9,6 +9,9 @@ pub enum CaptureError {
     /// The first bytes match neither format.
     #[error("the file is neither pcap nor pcapng: it begins with the bytes {0:02x?}")]
     NoCapture([u8; 4]),
+    /// The file ends within its header, after this many bytes.
+    #[error("the file ends after {0} bytes, within its header; copy or record the capture again")]
+    InHeader(u64),
     /// A length is impossible.
     #[error("at byte {at}: a length of {bytes} bytes is impossible")]
     Length {

@@ -93,7 +93,7 @@ impl<R: Read> Reader<R> {
         };
         let mut head = [0; 20];
         if !reader.read_whole(&mut head)? {
-            return Err(CaptureError::NoCapture(magic));
+            return Err(CaptureError::InHeader(reader.at));
         }
         // The upper half of the field describes frame check sequences.
         let link_type = reader.word(&head, 16) as u16;
@@ -455,6 +455,8 @@ mod tests {
     fn what_is_no_capture_is_refused_with_its_place() {
         assert!(matches!(frames(b"GET / HTTP/1.1\r\n"), Err(CaptureError::NoCapture(_))));
         assert!(matches!(frames(b""), Err(CaptureError::NoCapture(_))));
+        let whole = pcap(PCAP_NS, u32::to_le_bytes);
+        assert!(matches!(frames(&whole[..10]), Err(CaptureError::InHeader(10))));
         let mut long = pcap(PCAP_US, u32::to_le_bytes);
         long[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = frames(&long).expect_err("too long");
