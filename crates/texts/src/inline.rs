@@ -1,8 +1,8 @@
 //! A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 //!
 //! The line may begin with the name of a preset, a TOML file or `trace:PATH`. Then follow keys of a
-//! study's `[link]` table, separated by commas; a key of a nested table is written with dots. Quotes
-//! around a value or a path keep its commas. The line is converted to such a table.
+//! study's `[link]` table, separated by commas; a key of a nested table is written with dots.
+//! Quotes around a value or a path keep its commas. The line is converted to such a table.
 
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ struct Pair<'a> {
     value: &'a str,
 }
 
-/// The `key=value` pairs of a line; each begins at the line's start or after a comma outside quotes.
+/// The `key=value` pairs of a line; each begins at its start or after a comma outside quotes.
 fn pairs_of(text: &str) -> Vec<Pair<'_>> {
     let mut begins: Vec<(usize, usize, usize)> = Vec::new(); // of the comma, the key, the value
     let mut candidate = Some((0, 0));

@@ -16,7 +16,7 @@ GLOSSARY = {
         "difference from the RTT of an empty path is the time that packets waited in queues."
     ),
     "median": "Median: half of the values are smaller than this value.",
-    "95th percentile": "95th percentile: one value in twenty is larger than this value.",
+    "95th percentile": "The value that one value in twenty exceeds.",
     "cwnd": (
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),

@@ -69,7 +69,7 @@ def test_harm_ends_a_period_between_two_hosts_before_its_end(
     assert max(cut["end_s"]) < 6
     assert judge_trial(trial).left == 0
     assert cwndlab(["trial", "verdict", str(trial), "--ledger", str(tmp_path / "l.jsonl")]) == 0
-    assert "Refuted: reno did harm (goodput is " in capsys.readouterr().out
+    assert "Refuted: reno harmed the traffic (goodput is " in capsys.readouterr().out
     assert ALGORITHMS.read_text() == before
 
 

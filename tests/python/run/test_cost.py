@@ -21,7 +21,7 @@ def test_an_absurd_size_is_refused_with_the_reason(tmp_path: Path) -> None:
     study = cw.Study(
         link="rate=100 Gbit/s,delay=10 ms", algorithm="cubic", flows=10_000, duration="1000000 s"
     )
-    with pytest.raises(StudyError, match=r"would take about \d+ days on one core, .* TB") as caught:
+    with pytest.raises(StudyError, match=r"would need about \d+ days on one core, .* TB") as caught:
         study.run(tmp_path / "s")
     assert caught.value.exit_status == 2
     assert not (tmp_path / "s").exists()
