@@ -145,7 +145,7 @@ def test_a_run_in_which_the_machine_did_not_keep_up_is_made_again_and_never_kept
     write(helper, answers(late, late, ran()))
     assert run(study(), tmp_path / "again").history[-1]["emulator"]["attempt"] == 3
     write(helper, answers(late, late, late))
-    with pytest.raises(RunsFailedError, match=r"not valid: 1 % of .*, 3 times"):
+    with pytest.raises(RunsFailedError, match=r"not valid: 1 % of .*, in 3 attempts"):
         run(study(), tmp_path / "never")
     assert not finished(tmp_path / "never")
 

@@ -353,7 +353,7 @@ def test_a_cut_link_flags_the_run_sets_it_aside_and_measures_it_again(tmp_path: 
         ip("link", "set", host, "up")
         out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
-        assert "set aside: cubic: " in out
+        assert "cubic was disturbed and will be measured again: " in out
         assert "was disturbed and will be measured again" in out
     finally:
         if process is not None:
