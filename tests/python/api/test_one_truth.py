@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cwndlab as cw
-from cwndlab.cli import main
+from cwndlab.cli import run as run_cli
 from cwndlab.judge.decision import Decision
 from cwndlab.judge.sentences import certainty, headline, sentences
 
@@ -31,9 +31,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """Run a command and return what it prints."""
 
     def call(*arguments: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        assert ended.value.code in {None, 0}
+        assert run_cli(list(arguments)) == 0
         return capsys.readouterr().out
 
     return call
