@@ -45,6 +45,16 @@ def median_cpu_seconds(command: list[str], runs: int = 5) -> tuple[float, str]:
     return median(seconds for seconds, _ in results), results[-1][1]
 
 
+def alternated_cpu_seconds(commands: list[list[str]], runs: int) -> list[tuple[float, str]]:
+    """Median CPU time of each command, and what its last run printed.
+
+    The commands take turns, so that a machine that becomes slower or faster treats them alike.
+    """
+    turns = [[cpu_seconds(command) for command in commands] for _ in range(runs)]
+    by_command = zip(*turns, strict=True)
+    return [(median(seconds for seconds, _ in own), own[-1][1]) for own in by_command]
+
+
 def has_callgrind() -> bool:
     """Return whether instructions can be counted on this machine."""
     return shutil.which("valgrind") is not None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 SHORT_S, LONG_S, FULL_S = 30, 60, 300
+RUNS = 5
 # Cost of a segment in ns-2's TCP/Linux, divided by our cost: lower limits.
 INSTRUCTIONS_RATIO = 2.7
 TIME_RATIO = 3.3
@@ -30,15 +31,32 @@ def main() -> int:
     missed = 0
     for flows in (1, 4, 16):
         ours = [binary, "dumbbell", "--flows", str(flows), "--seconds"]
-        cost = _line(f"cwndlab, cubic, flows: {flows}", ours, _ours)
-        for agent, name in (("sack1", "TCP/Sack1"), ("cubic", "TCP/Linux cubic")):
-            command = ["ns", str(SCRIPT), agent, str(flows)]
-            peer = _line(f"ns-2, {name}, flows: {flows}", command, _ns2)
+        programs = (
+            Program("cwndlab, cubic", ours, _ours),
+            Program("ns-2, TCP/Sack1", ["ns", str(SCRIPT), "sack1", str(flows)], _ns2),
+            Program("ns-2, TCP/Linux cubic", ["ns", str(SCRIPT), "cubic", str(flows)], _ns2),
+        )
+        commands = [[*program.command, str(FULL_S)] for program in programs]
+        times = measure.alternated_cpu_seconds(commands, RUNS)
+        cost, _, peer = (
+            _line(program, flows, seconds, program.delivered(printed))
+            for program, (seconds, printed) in zip(programs, times, strict=True)
+        )
         missed += _judge("CPU time", peer.seconds / cost.seconds, TIME_RATIO)
         if cost.instructions and peer.instructions:
             ratio = peer.instructions / cost.instructions
             missed += _judge("instructions", ratio, INSTRUCTIONS_RATIO)
     return int(missed > 0)
+
+
+class Program(NamedTuple):
+    """A program that simulates the dumbbell; its last argument is the duration in seconds."""
+
+    name: str
+    command: list[str]
+    """The command without its last argument."""
+    delivered: Callable[[str], int]
+    """Returns the delivered segments from the program's output."""
 
 
 class Cost(NamedTuple):
@@ -48,20 +66,19 @@ class Cost(NamedTuple):
     instructions: float | None
 
 
-def _line(name: str, command: list[str], delivered: Callable[[str], int]) -> Cost:
-    seconds, printed = measure.median_cpu_seconds([*command, str(FULL_S)], 3)
-    segments = delivered(printed)
+def _line(program: Program, flows: int, seconds: float, segments: int) -> Cost:
+    """Print and return the cost of a segment; `seconds` is the CPU time of all `segments`."""
     cells = f"{segments / seconds:16,.0f}"
     instructions = None
     if measure.has_callgrind():
-        short, short_printed = measure.instructions([*command, str(SHORT_S)])
-        long, long_printed = measure.instructions([*command, str(LONG_S)])
-        difference = delivered(long_printed) - delivered(short_printed)
+        short, short_printed = measure.instructions([*program.command, str(SHORT_S)])
+        long, long_printed = measure.instructions([*program.command, str(LONG_S)])
+        difference = program.delivered(long_printed) - program.delivered(short_printed)
         instructions = (long - short) / difference
         cells += f" {instructions:22,.0f}"
     else:
         cells += f" {'no valgrind':>22}"
-    print(f"{name:32} {cells} {segments:12,}", flush=True)
+    print(f"{f'{program.name}, flows: {flows}':32} {cells} {segments:12,}", flush=True)
     return Cost(seconds / segments, instructions)
 
 
