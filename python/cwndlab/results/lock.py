@@ -69,8 +69,10 @@ def naming_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = DiskFullError if error.errno in _NO_ROOM else ResultsError
-        raise kind(file_failure(error, path)) from error
+        if error.errno in _NO_ROOM:
+            msg = f"{path}: {(error.strerror or str(error)).lower()}; free some space on that disk"
+            raise DiskFullError(msg) from error
+        raise ResultsError(file_failure(error, path)) from error
 
 
 def refuse_foreign(path: Path) -> None:
