@@ -98,11 +98,14 @@ test-page: $(STAMPS)/page ## test the page in BROWSER as users see it
 golden-page: $(STAMPS)/page ## like golden, for the page's module in Node.js
 	@$(PYTHON) tools/golden/page.py $(ARGS)
 
-# Targets that spend long on one processor run in parallel; tests do not, as some measure times.
+# Targets that spend long on one processor run in parallel. The tests proper do not, as some measure
+# times.
 check: ## check format, lints, documentation, types and results, then run every test
 	@$(MAKE) --jobs=2 --output-sync=target lint docs page
 	@$(MAKE) --jobs=2 --output-sync=target wheel-file golden rust-tests
-	@$(MAKE) golden-page test-page test test-unprivileged wheel-test
+	@$(MAKE) --jobs=2 --output-sync=target golden-page test-page
+	@$(MAKE) test
+	@$(MAKE) --jobs=2 --output-sync=target test-unprivileged wheel-test
 
 check-macos: $(STAMPS)/packages ## check that the Rust code compiles for macOS; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
