@@ -41,12 +41,11 @@ def cpu_seconds(command: list[str]) -> tuple[float, str]:
 
 def median_cpu_seconds(command: list[str], runs: int = 5) -> tuple[float, str]:
     """Return the median CPU time of several runs of a command, and the output of the last run."""
-    results = [cpu_seconds(command) for _ in range(runs)]
-    return median(seconds for seconds, _ in results), results[-1][1]
+    return alternated_cpu_seconds([command], runs)[0]
 
 
 def alternated_cpu_seconds(commands: list[list[str]], runs: int) -> list[tuple[float, str]]:
-    """Median CPU time of each command, and what its last run printed.
+    """Return the median CPU time of each command, and the output of its last run.
 
     The commands take turns, so that a machine that becomes slower or faster treats them alike.
     """

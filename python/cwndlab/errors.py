@@ -99,9 +99,14 @@ class DamagedResultsError(ResultsError):
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
         """Create one error about all damaged files of a folder."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+        found = (
+            "the files are damaged or were changed"
+            if many
+            else "the file is damaged or was changed"
+        )
         super().__init__(
-            f"{folder / names[0]}{many}: the file is damaged or was changed by another "
-            "program; run the study again to compute the lost runs"
+            f"{folder / names[0]}{many}: {found} by another program; run the study again to "
+            "compute the lost runs"
         )
         self.names = tuple(names)
 

@@ -20,7 +20,7 @@ pub(crate) fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
 /// The index of a device of this thread's namespace.
 ///
 /// # Errors
-/// If there is no device of this name.
+/// If no device has this name.
 pub(crate) fn index_of(device: &str) -> io::Result<u32> {
     let name = CString::new(device)?;
     // SAFETY: the name ends in a zero.

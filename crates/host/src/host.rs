@@ -104,7 +104,7 @@ impl<P: Packet> Host<P> {
         Some(Lost(packet))
     }
 
-    /// Number of consecutive packets of 1500 bytes of this flow that there is room for now.
+    /// Number of consecutive packets of 1500 bytes of this flow for which there is room now.
     pub fn room(&mut self, now: Time, held: Bytes, flow: u32) -> u32 {
         self.advance(now);
         let in_device = self.device_bytes(held);

@@ -77,7 +77,7 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     """Write each name beside its point, where it covers no other name or point.
 
-    A line leads to a name that stands further away. The limits of the axes have been set before.
+    A line connects a distant name to its point. Set the limits of the axes before the call.
     """
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
     scale = 72 / axes.figure.dpi

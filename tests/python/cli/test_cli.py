@@ -551,7 +551,7 @@ def test_streams_that_take_no_output_change_no_exit_status(
 def test_a_pipe_without_a_reader_is_no_error_in_any_format(
     tmp_path: Path, output_format: str
 ) -> None:
-    """`cwndlab ... | head -1` ends with status 0, whoever notices that the reader has gone."""
+    """`cwndlab ... | head -1` ends with status 0, in whichever way the closed pipe is detected."""
     program, environment = PROGRAM
     reading, writing = os.pipe()
     os.close(reading)

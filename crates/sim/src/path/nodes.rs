@@ -21,7 +21,7 @@ impl Path {
         }
     }
 
-    /// Number of packets of a flow that a device has room for now.
+    /// Number of packets of a flow for which a device has room now.
     pub(crate) fn room(&mut self, number: usize, flow: usize, now: Time) -> u32 {
         let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.room(now, in_link, flow as u32)
