@@ -62,18 +62,25 @@ def _of_columns() -> Iterator[tuple[str, str]]:
 
 def _of_schemas() -> Iterator[tuple[str, str]]:
     for schema in sorted((prose.ROOT / "docs/reference").glob("*.schema.json")):
-        for text in _descriptions(json.loads(schema.read_text(encoding="utf-8"))):
-            yield from _readable(str(schema.relative_to(prose.ROOT)), text)
+        path = str(schema.relative_to(prose.ROOT))
+        for key, text in _descriptions(json.loads(schema.read_text(encoding="utf-8")), ""):
+            yield from _readable(f"{path} {key}".strip(), text)
 
 
-def _descriptions(node: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
+def _descriptions(node: Any, key: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # any JSON
+    """Yield each description with the name of the key that it describes."""
     if isinstance(node, dict):
         if isinstance(node.get("description"), str):
-            yield node["description"]
-        node = list(node.values())
+            yield key, node["description"]
+        for name, part in node.items():
+            if name == "properties" and isinstance(part, dict):
+                for inner, schema in part.items():
+                    yield from _descriptions(schema, inner)
+            else:
+                yield from _descriptions(part, key)
     if isinstance(node, list):
         for part in node:
-            yield from _descriptions(part)
+            yield from _descriptions(part, key)
 
 
 def _readable(place: str, text: str) -> Iterator[tuple[str, str]]:
