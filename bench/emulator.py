@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+from math import ceil
 from pathlib import Path
 from statistics import median
 
@@ -30,9 +31,10 @@ AIM_MBIT_S = 5000
 """Rate that is measured but not judged."""
 CPU_BARS_PCT = {1000: 35.0}
 """Largest CPU use in percent of a core, by rate in Mbit/s."""
-FAST_MBIT_S, FAST_FLOWS = 1000, 8
-"""Rate above which eight flows are used, because the send buffer of one connection holds less than
-the link and its queue."""
+SEND_BUFFER_BYTES = 4_194_304
+"""Linux's limit of a connection's send buffer (net.ipv4.tcp_wmem). There are as many connections as
+it takes for their buffers to hold what the link and its queue hold: a sender with a full buffer
+waits until a third of it is free, and then sends all of this at once, which overflows the queue."""
 RATIO_BAR, DELAY_BAR_MS = 1.2, 0.3
 """Bars for the 99th percentile of the added delay: as a ratio to that of bare timers, and in ms,
 where the timers themselves are below the latter."""
@@ -73,11 +75,12 @@ def lateness(report: dict[str, object]) -> str:
 
 def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
     """Measure goodput at one rate; return False if a bar is missed, always True without a bar."""
-    queue = max(60_000, mbit_s * 2 * DELAY_MS * 125)
+    bdp_bytes = mbit_s * 2 * DELAY_MS * 125
+    queue = max(60_000, bdp_bytes)
     study = Study(
         link=f"rate={mbit_s} Mbit/s,delay={DELAY_MS} ms,queue={queue} B",
         algorithm="cubic",
-        flows=1 if mbit_s <= FAST_MBIT_S else FAST_FLOWS,
+        flows=ceil((bdp_bytes + queue) / SEND_BUFFER_BYTES),
         duration=f"{seconds + 4} s",
         warm_up="4 s",
         record={"samples": "1 s", "events": False},
