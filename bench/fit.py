@@ -13,6 +13,7 @@ uniform ranks (Talts and others 2018).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -118,6 +119,16 @@ def main() -> None:
         ranks(options.ranks, options.seed, options.seconds, options.jobs)
         return
     score = Score()
+    with contextlib.suppress(KeyboardInterrupt):  # print the summary of the links so far
+        infer(score, options)
+    if score.goodput:
+        score.print()
+    else:
+        print(f"explained: {sum(score.explained)} of {len(score.explained)}")
+
+
+def infer(score: Score, options: argparse.Namespace) -> None:
+    """Infer each hidden link from one flow of CUBIC, and compare the predictions with the truth."""
     makers = STRANGE if options.misspecified else HIDDEN
     for n in range(options.first, options.first + options.links):
         kind, make = makers[n % len(makers)]
@@ -145,10 +156,6 @@ def main() -> None:
             f"p {check.probability:.2f} excess {check.excess:.2f} ({check.worst}) {line}",
             flush=True,
         )
-    if score.goodput:
-        score.print()
-    else:
-        print(f"explained: {sum(score.explained)} of {len(score.explained)}")
 
 
 def compare(
