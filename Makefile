@@ -41,6 +41,9 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers, the kernel backend is left out; everything else is built as usual.
 CRATES = $(shell tools/setup crates)
 
+# Python's processes share bytecode, even if the environment forbids writing it.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
   bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity \
@@ -51,8 +54,6 @@ CRATES = $(shell tools/setup crates)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-# Lets the demo's two processes share bytecode, even if the environment forbids writing it.
-demo: export PYTHONDONTWRITEBYTECODE :=
 # The demo uses an existing core; without one, it builds only the parts that it needs.
 demo: $(STAMPS)/$(if $(wildcard $(STAMPS)/core),core,demo) ## run a small real study and print the path of its report
 	@$(VENV)/bin/cwndlab run $(STUDY) --results results/demo
