@@ -1,1 +1,1 @@
-"""Measure on real networks: a server (`cwndlab serve`), and studies that exchange data with it."""
+"""Measure on real networks: studies transfer data to and from a server (`cwndlab serve`)."""

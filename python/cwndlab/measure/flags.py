@@ -41,17 +41,20 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if the run may be repeated because of it: for all kinds except "technology"."""
+        """True if this disturbance may cause the run to be repeated; false for "technology"."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
-    """Return the periods in which no acknowledgement arrived although data were in flight.
+    """Return the outages and the repeated timeouts of a flow.
+
+    In these periods, no acknowledgement arrived although data were in flight.
 
     Args:
         flow: number of the flow.
         series: time series of the sender of the flow.
-        outage_s: minimum duration of a period that is returned as an outage.
+        outage_s: minimum duration of an outage; a shorter period is returned only if it contains
+            repeated timeouts.
     """
     found = []
     for begin_s, end_s, backoff in _stalls(series):

@@ -168,10 +168,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    The time for which request and answer waited on the two computers is subtracted as far as it is
-    known, because it is not part of the path. Ten requests are timed. If the result suggests a
-    proxy, requests are timed for several more seconds: a radio cell's scheduler or a busy computer
-    may delay ten answers, but is unlikely to delay every answer for several seconds.
+    The time that request and answer waited on the two computers is not part of the path; it is
+    subtracted as far as it is known. Ten requests are timed. If the result suggests a proxy,
+    requests are timed for several more seconds: a radio cell's scheduler or a busy computer may
+    delay ten answers, but is unlikely to delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -184,7 +184,7 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """Request the server's view of the connection; return it with the round trip on the path."""
+    """Request the server's view of the connection; return the path's RTT in ms and the view."""
     server: dict[str, Any] = session.ask(protocol.Describe())["path"]
     return session.answered_after_ms - server.get("waited_ms", 0.0), server
 
@@ -253,13 +253,13 @@ def _of_direction(
     default = facts[end].get("default_algorithm")
     algorithms = sorted({sender.algorithm for sender in senders if sender.algorithm})
     runs = ", ".join(algorithms) if algorithms else f"its default, {default}"
-    found.append(PathFinding("note", f"{name}: the {end} sends, using {runs}"))
+    found.append(PathFinding("note", f"{name}: the {end} sends data and uses {runs}"))
     if any(not sender.is_named for sender in senders):
         found.append(
             PathFinding(
                 "warning",
-                f"{name}: the study sets the algorithm on the {far}, but the {end} sends the data, "
-                f"using {default}",
+                f"{name}: the study sets the algorithm on the {far}, but the {end} sends the data "
+                f"and uses {default}",
                 'to attribute results to an algorithm, set algorithm_on = "sender" in the study',
             )
         )
@@ -282,7 +282,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate at which the largest buffer limits a connection (one window per RTT)."""
+    """Return the rate to which the largest buffer limits a connection (one window per RTT)."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -322,7 +322,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
 
 
 def _window(setting: str | None) -> str | None:
-    """Return the data in MB that the largest buffer allows in one round trip."""
+    """Return the amount of data, in MB, that the largest buffer allows in one round trip."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

@@ -20,7 +20,7 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period on certain weekdays; if it ends before it begins, it spans midnight."""
+    """A period on certain weekdays; if its end time is before its start time, it spans midnight."""
 
     begin: time
     end: time
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the start time of the next; both are None if none is left."""
+    """The run that may begin now, or the start time of the next run; empty if no run is left."""
 
     run: Run | None = None
     at: datetime | None = None

@@ -1,4 +1,4 @@
-"""Send requests to Linux's netlink for measurements (rtnetlink(7), sock_diag(7))."""
+"""Request data from the Linux kernel over netlink (rtnetlink(7), sock_diag(7))."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """Return the signal of the technology in use; 5G is preferred to LTE."""
+    """Return the signal of the technologies in use; a newer technology's values are preferred."""
     order = [
         name
         for name, words in (

@@ -1,1 +1,1 @@
-"""Conduct switchback trials on a server: change settings, watch connections, restore."""
+"""Conduct switchback trials on a server: change and restore settings, watch connections."""

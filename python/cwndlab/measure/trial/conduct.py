@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function that describes the harm to users in a period so far; it returns None if the period may
-continue."""
+"""Function that describes the harm to users since a period began; it returns None if the period
+may continue."""
 
 
 TriedPeriod = tuple[PeriodOutcome, str | None]
@@ -70,7 +70,7 @@ def conduct(
     """Measure all missing periods of a trial; stop if a period harms users.
 
     Args:
-        prediction: the two algorithms, the number of blocks, and the seed of their order.
+        prediction: the two algorithms, the number of blocks, and the seed of the random order.
         log: file to which each finished period is written.
         network: network on which the periods are measured.
         limits: limits beyond which a period is harmful.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import PeriodOutcome
 
 _LASTING_S = 2.0
-"""A period ends early only after all checks have found harm for this time, in seconds."""
+"""Time in seconds for which all checks must find harm before a period ends early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest allowed ratio of the 95th percentile of the RTT to that of the baseline (but at least
-    20 ms)."""
+    """Largest allowed ratio of the 95th percentile of the RTT to that of the baseline; for the
+    baseline, a value below 20 ms counts as 20 ms."""
     goodput_ratio: float = 0.4
     """Smallest ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
@@ -46,7 +46,7 @@ class Guard:
         self._since_s = None
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm if all checks in two seconds found harm, else None."""
+        """Describe the harm if all checks in the last two seconds found harm; else return None."""
         found = self._harm(now, [each for each in baseline if each.flows])
         if found is None:
             self._since_s = None

@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Change the algorithm with `switch` in each period; ignore the wash-out time after it."""
+        """Change the algorithm with `switch`; ignore the wash-out time after each change."""
         self._switch = switch
         self._goal = goal
         self._period_s = period_s

@@ -34,7 +34,7 @@ class Route:
     prefix: str
     """The prefix in the form in which `ip route` prints it."""
     words: tuple[str, ...]
-    """All other words of the route, except its congestion control."""
+    """Words of the route after the prefix, without its congestion control."""
     before: str | None
     """The route before the trial, as one line; None if there was none."""
 
@@ -81,7 +81,7 @@ class Route:
             _ip(_family(self.prefix), "route", "del", self.prefix, *self.words)
 
     def to_json(self) -> dict[str, Any]:
-        """Return, as a dictionary, all values that `restore` needs."""
+        """Return all values that `restore` needs, as a dictionary."""
         return {
             "kind": "route",
             "prefix": self.prefix,
@@ -122,7 +122,7 @@ class Default:
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:
-        """Return, as a dictionary, all values that `restore` needs."""
+        """Return all values that `restore` needs, as a dictionary."""
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:

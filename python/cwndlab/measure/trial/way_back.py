@@ -1,9 +1,9 @@
 """Restore the setting that a trial changed, no matter how the trial ends.
 
-Before the first change, the original values are written to disk.  A separate process changes the
+Before the first change, the original values are written to a file. A separate process changes the
 setting and watches the trial: when the trial finishes or is killed, this process restores the
-setting and ends.  If both processes are killed, `cwndlab trial restore` or the next trial restores
-the setting.  A restart of the computer undoes all changes; the boot identifier in the file shows
+setting and ends. If both processes are killed, `cwndlab trial restore` or the next trial restores
+the setting. A restart of the computer undoes all changes; the boot identifier in the file shows
 whether the computer was restarted.
 """
 
@@ -30,7 +30,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Maximum time in seconds until the separate process restores the setting of a killed trial."""
+"""Maximum time in seconds for which the setting of a killed trial remains in place."""
 
 
 class Switch:
@@ -91,7 +91,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting that a killed trial changed, and return its name; None if unchanged.
+    """Restore the setting that a killed trial changed; return its name, or None if there is none.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.

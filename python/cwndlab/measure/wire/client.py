@@ -227,7 +227,7 @@ class Session:
             duration_ns: duration of each flow.
             algorithms: for each flow, the algorithms of client and server; None keeps the default
                 of the computer.
-            ends_early: function that may end all flows, from the state of each flow's sender.
+            ends_early: function that decides from the senders' states whether to end all flows.
 
         Raises:
             TransferFailedError: the transfer failed, or the server refused it.
@@ -293,7 +293,7 @@ class Session:
         return far_results if is_cut_short else self.ask(protocol.Finish())["flows"]
 
     def _states(self, ends: dict[int, FlowEnd]) -> dict[int, dict[str, int]]:
-        """Return the state of each flow's sender, at either end."""
+        """Return the state of each flow's sender, which may be the client or the server."""
         far = {int(n): state for n, state in self.ask(protocol.Progress())["flows"].items()}
         return {number: far.get(number) or end.state() for number, end in ends.items()}
 

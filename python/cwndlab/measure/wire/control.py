@@ -45,7 +45,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Note that a request was read just now, and how long it had waited to be read."""
+        """Record that a request was read just now, and how long it had waited to be read."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 
@@ -153,14 +153,14 @@ class SessionControl:
     ) -> dict[str, Any]:
         limits = self._limits
         if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s of datagrams; shorten --duration"}
+            return {"error": f"datagrams are limited to {limits.flow_s:g} s; shorten --duration"}
         most = limits.datagram_mbit_s * 1_000_000
         if isinstance(request, protocol.Saturate):
             most = min(request.most_bits_per_sec, most)
             request = request.model_copy(update={"most_bits_per_sec": most})
             return await self._saturate(request, gone)
         if request.bits_per_sec > most:
-            return {"error": f"at most {limits.datagram_mbit_s} Mbit/s of datagrams"}
+            return {"error": f"datagrams are limited to {limits.datagram_mbit_s} Mbit/s"}
         return await self._send_at_rate(request, gone)
 
     async def _send_at_rate(

@@ -182,7 +182,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """Return this end's records of the flow as a dictionary, which the other end receives."""
+        """Return this end's records of the flow as a dictionary that can be sent as JSON."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),

@@ -58,7 +58,7 @@ class Hello(Model):
     version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session that shares its turn with the new session; None requests a separate turn."""
+    """Session that shares its turn to measure with the new one; None requests a separate turn."""
 
 
 class Attach(Model):
@@ -185,7 +185,7 @@ def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: b
 
 
 def data_key(session_key: bytes, ticket: bytes) -> bytes:
-    """Return the key that signs the first line of the data connection for a ticket."""
+    """Return the key that signs the first line of the data connection to which `ticket` belongs."""
     return hmac.digest(session_key, b"cwndlab data" + ticket, "sha256")
 
 

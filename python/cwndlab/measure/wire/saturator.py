@@ -98,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams at a controlled rate, until the time is over or no reports arrive."""
+    """Sends datagrams at a controlled rate, until the time is over or the reports stop."""
 
     def __init__(
         self,

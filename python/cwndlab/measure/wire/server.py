@@ -148,7 +148,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Serve a connection; `WaitingPlaces` may close it until its client authenticates."""
+        """Serve a connection; until its client authenticates, `WaitingPlaces` may close it."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:

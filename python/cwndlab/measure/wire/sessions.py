@@ -40,7 +40,7 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Time in seconds after which the session that may measure ends if it sends no request."""
+    """Like `idle_s`, but for the session that currently has the turn to measure."""
     turn_answer_s: float = 5
     """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
     samples: int = MOST_SAMPLES
@@ -70,7 +70,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session whose turn permits this session to measure."""
+    """`id` of the session in whose turn this session measures; usually its own `id`."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

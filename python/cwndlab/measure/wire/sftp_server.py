@@ -64,7 +64,7 @@ class OneFile(asyncssh.SFTPServer):
     """Executes the operations of an SFTP session on the server's only file."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], exchange: Exchange) -> None:
-        """Create the operations for the file of `exchange`; they count its bytes."""
+        """Offer the file of `exchange`, and count the bytes that are transferred."""
         super().__init__(channel)
         self._exchange = exchange
 

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """Run `work` in a separate thread, and wait for its value or its error.
+    """Run `work` in a separate thread; return its value or raise its error.
 
     If the wait is cancelled, the thread continues until its work ends.
     """
