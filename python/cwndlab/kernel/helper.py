@@ -36,7 +36,7 @@ def helper_path() -> Path | None:
 
 
 def require_done(answer: Mapping[str, Any], file: str = "") -> None:
-    """Raise an error if the helper refused a request; `file` is the algorithm to be loaded.
+    """Raise an error if the helper refused a request; the message names `file` if it is given.
 
     Raises:
         BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
@@ -100,7 +100,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Keep the helper running after `exec`, until the program that replaces cwndlab ends."""
+        """Let the helper survive `exec`; it then ends with the program that replaces cwndlab."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 

@@ -40,7 +40,9 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load an algorithm by name or file; unless `stays` is set, only until the helper ends.
+    """Load an algorithm, given by name or file.
+
+    The algorithm is unloaded when the helper ends, unless `stays` is set.
 
     Raises:
         AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message

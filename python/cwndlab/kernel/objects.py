@@ -45,7 +45,7 @@ class KernelProgram:
     is_recording: bool = False
     """Whether the program records every call of its hooks."""
     seed: int | None = None
-    """Seed of the random numbers of a recording program; if None, the kernel chooses the seed."""
+    """Seed of the random numbers that a recording program draws; if None, the kernel chooses it."""
 
     @property
     def pin(self) -> str:
