@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document; each problem has the path of a value and a remedy."""
+"""Problems in a document: for each problem, the path of the erroneous value and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -107,13 +107,13 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another until the batch is full, without the interpreter lock.
+    """Run scenarios one after another, without the interpreter lock, until the tables are large.
 
     Args:
         scenarios: the scenarios, of which at least the first is run.
         traces: the contents of the traces that the scenarios name, by name.
         objects: algorithms compiled at run time; see `run`.
-        stop: flag that cancels the batch; the function then returns the runs finished so far.
+        stop: flag that cancels the current run; the function then returns the finished runs.
         take: function that is called repeatedly during a long run. Its arguments are the run's
             position in `scenarios` and the tables recorded since the previous call.
 
@@ -133,7 +133,7 @@ def new_stop() -> Stop:
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
-    """Saturate a path; return the arrival times and delays of packets, and the queue's length.
+    """Saturate a path; return arrival times and delays of packets, and the queue length over time.
 
     The interpreter lock is released during the simulation.
 
@@ -151,7 +151,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good algorithms; see `_core.pyi` for the arguments and the result."""
+    """Choose the set of good algorithms (close to the best); see `_core.pyi` for the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -159,13 +159,13 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative difference between two algorithms, with a 95 % interval."""
+    """Return the relative change from `theirs` to `ours` (logarithms), and its 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Return natural logarithms with the same bits on all machines."""
+    """Return natural logarithms; the results are identical on all machines."""
     found: list[float] = module().logarithms(values)
     return found
 
@@ -177,7 +177,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Return how well the algorithm at index `choice` performs over a population of networks."""
+    """Assess the algorithm in row `choice` of `draws` over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
@@ -194,7 +194,7 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
 
 
 def parse_quantity(kind: str, value: object) -> int:
-    """Parse a quantity, such as a rate, duration or size, as a whole number of its smallest unit.
+    """Parse a quantity, such as a rate, duration or size; return an integer in its smallest unit.
 
     Raises:
         QuantityError: the value is not a quantity of this kind.
@@ -241,7 +241,11 @@ def check_link(written: object) -> tuple[dict[str, Any], Problems]:
 def expand_link(
     table: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
-    """Return a link with all keys of its preset, in smallest units, and the problems found."""
+    """Complete a link's table with the keys of its preset.
+
+    Returns: The table; the path of each quantity in it, with its value in the smallest unit; and
+    the problems found.
+    """
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
 
@@ -278,12 +282,15 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: Mapping[str, int]
 ) -> QueueSize | None:
-    """Return the queue limit of a wired link in a scenario, or None if its queue is unlimited.
+    """Return the limit in packets of the drop-tail queue of a wired link in a scenario.
+
+    The result is None if there is no such limit, if the link's rate is unknown, or if `rtt_ns` is
+    0.
 
     Args:
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
-        server_ns: one-way delay between link and server, on which default values do not depend.
+        server_ns: one-way delay between link and server; the default queue limit ignores it.
         mean_bits_per_sec: mean rates of the traces that the link may name, by name.
     """
     rates = dict(mean_bits_per_sec)
