@@ -63,13 +63,13 @@ class DatagramsBeside:
         ]
 
     def __enter__(self) -> Self:
-        """Start to send datagrams in all directions."""
+        """Start to send datagrams in each requested direction."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait until datagrams have been sent in all directions."""
+        """Wait until all datagrams have been sent."""
         for thread in self._threads:
             thread.join()
 

@@ -2,9 +2,9 @@
 
 A proxy that terminates TCP replaces one connection with two. Each end then measures only its
 connection to the proxy, and the server's algorithm does not control the data on the radio link;
-therefore comparisons of algorithms are meaningless. A proxy reveals itself by properties that it
-cannot preserve: the clock of TCP timestamps (which both ends can read without root privileges), the
-window scales, and round-trip times that are too short for the whole path.
+therefore comparisons of algorithms are meaningless. Any of these observations reveals a proxy: the
+TCP timestamps at the two ends come from different clocks (both ends can read them without root
+privileges), the window scales differ, or TCP's round-trip times are too short for the whole path.
 """
 
 from __future__ import annotations

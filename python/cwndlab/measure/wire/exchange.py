@@ -24,7 +24,7 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket with timeouts, so that the transfer ends in time."""
+    """The transfer of one file over a socket, whose timeouts let the transfer end in time."""
 
     connection: socket.socket
     file_bytes: int
