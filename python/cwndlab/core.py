@@ -299,7 +299,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return the values of a cell or Wi-Fi channel that differ from the defaults, as text."""
+    """Return path and text of each value of a cell or Wi-Fi channel that is not the default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -321,7 +321,7 @@ def drawn_ns(seed: int, name: str, most_ns: int) -> int:
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """Return the path of a scenario without default values and without `kind` keys."""
+    """Return a scenario's path without `kind` keys and without values that equal the defaults."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 
