@@ -36,15 +36,16 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Required factor by which the growth per round increases in three rounds (doubling: 8)."""
+"""Smallest accepted ratio of the window's growth in one round trip to its growth three round trips
+earlier. If the growth doubles in each round trip, the ratio is 8."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
-"""Times in the second ProbeBW_UP at which losses are tried, in round trips after its start. On a
-kernel, this phase does not start at the same time in every run."""
+"""The losses begin this many round trips after the start of the second ProbeBW_UP. Several values
+are tried, because on a kernel this phase does not start at the same time in every run."""
 _EARLY_S = 3 * RTT_S
 """Maximum time from the start of the second ProbeBW_UP to the losses. Later losses hit more packets
-in flight; their repair takes all of ProbeBW_DOWN and hides the bound."""
+in flight; their repair takes all of ProbeBW_DOWN and hides the inflight bound."""
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
@@ -100,7 +101,7 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 7: without losses, an application-limited BBR stays in ProbeBW_UP and Startup."""
+    """Test case 7: without losses, application-limited BBR never leaves ProbeBW_UP or Startup."""
     up = _first_up(bench)
     run = bench.run_limited("5 s", up.begin_s - RTT_S, _LIMITED_MBIT_S)
     stay = run.stay(UP)
@@ -180,7 +181,7 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
     )
     shown = ", ".join(f"{step:.0f}" for step in steps[:12])
     yield CaseCheck(
-        "growth of the window, in packets per round trip, doubles in each round trip",
+        "window growth per round trip, in packets, doubles each time",
         doubled >= _GROWTH_IN_THREE,
         shown,
     )
@@ -288,7 +289,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
     if not returns:
         msg = "no probe_bw_up ended because of a spurious recovery"
         raise NotReachedError(msg)
-    yield CaseCheck("after the undo, BBR resumes the interrupted Up with Refill",
+    yield CaseCheck("after the undo, BBR enters Refill to repeat the interrupted Up",
                     set(returns) == {REFILL}, ", ".join(returns))  # fmt: skip
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]

@@ -193,8 +193,9 @@ def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms.
 
-    On a kernel, the delivery rate sample of a packet that is sent between two ACKs of a burst can
-    be too high by up to a quarter; the upper bound of the estimate allows for it.
+    On a kernel, a sender can send a packet between two ACKs of a burst. The delivery rate sample
+    of such a packet can be up to a quarter too high. The check's upper limit for the bandwidth
+    estimate allows for this error.
     """
     rate, rtt_s, bunch_s = 40.0, 0.080, 0.025
     link = {"rate": f"{rate} Mbit/s", "delay": "40 ms", "queue": "1200 packets"}
@@ -213,8 +214,8 @@ def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 13: ProbeBW_CRUISE uses the whole link although ACKs arrive in bursts.
 
-    The intervals between bursts exceed the path's RTT. At 20 Mbit/s, a kernel answers a burst in
-    less than a millisecond, so the emulation of the link is never late.
+    The intervals between bursts exceed the path's RTT. The link rate is only 20 Mbit/s: a kernel
+    then answers a burst in less than a millisecond, so the emulated link forwards packets in time.
     """
     rate, bunch_s = 20.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "500 packets"}
@@ -223,7 +224,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     lowest_s = float(run.column("rtt_ms", 0, 5).min()) / 1000
     window = run.column("cwnd_pkts", cruise.begin_s + 0.3, 4.9)
     base = 2 * bdp_pkts(rate, lowest_s)
-    yield within("mean window minus 2 BDP", float(window.mean()) - base, 1,
+    yield within("mean window in excess of 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
     yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.92, 1.02)

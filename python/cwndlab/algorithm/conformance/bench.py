@@ -34,12 +34,12 @@ LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _APPROACHES, _NEAR_S = 6, 0.3
-"""Maximum number of runs that search for the slowdown's time, and the accuracy that ends the
-search."""
+"""Maximum number of runs that search for the time at which the application must slow down, and the
+accuracy in seconds that ends this search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Further runs shift the slowdown by these multiples of `_STEP_S` seconds."""
+"""In further runs, the application slows down earlier or later by these multiples of `_STEP_S`."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""The application must begin to limit the sender in this window around the wanted time."""
+"""The application must begin to limit the sender within this range around the wanted time."""
 
 
 class NotReachedError(Exception):
@@ -125,10 +125,10 @@ class Observation:
         raise NotReachedError(msg)
 
     def require_limited(self, by_s: float) -> None:
-        """Check that the application limits the sender from a given time on, or earlier.
+        """Check that the application begins to limit the sender no later than `by_s`.
 
         Raises:
-            NotReachedError: the application limits the sender only later.
+            NotReachedError: the application begins to limit the sender later.
         """
         if self.limited_s > by_s:
             msg = (
@@ -188,7 +188,7 @@ class Observation:
 
 
 class Bench:
-    """Runs one connection with the tested algorithm over a simulated path."""
+    """Runs one connection of the tested algorithm, in the simulator or on a kernel."""
 
     def __init__(
         self, algorithm: str, phases: tuple[str, ...], runs: CaseRuns, *, seed: int = 1
@@ -208,7 +208,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link; `link` replaces keys of this link."""
+        """Run one connection over the standard link `LINK`, in which `link` replaces some keys."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
@@ -229,12 +229,12 @@ class Bench:
         rate_mbit_s: float,
         link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run with an application that sends in bulk until `at_s`, then more slowly than the link.
+        """Run one connection in bulk until `at_s`; from then on, the application limits the sender.
 
-        The sender first transmits the data in its send buffer, so the application must slow down
-        before `at_s`. Several runs find out how much earlier. The first runs approach the right
-        time. The other runs try times around it: the application fills the buffer in steps, so the
-        delay also depends on the point within a step at which the application slows down.
+        When the application slows down, the sender first transmits the data in its send buffer.
+        The application must therefore slow down before `at_s`, and several runs find out how much
+        earlier. The first runs approach the right time. The other runs try times around it,
+        because the amount of data in the buffer varies: the application fills the buffer in steps.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.

@@ -78,10 +78,10 @@ def run_cases(
 ) -> Iterator[CaseOutcome]:
     """Run the test cases with these numbers, or all test cases if no number is given.
 
-    The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. On this
-    machine's kernel, a case is repeated with another seed, up to five times, if a required event
-    did not happen in the required phase. With `guest`, the cases run on this stock kernel in a
-    virtual machine, and are repeated up to twice.
+    The cases run in the simulator by default. With `on_kernel`, they run on this machine's kernel;
+    with `guest`, they run on the stock kernel `guest` in a virtual machine. If a required event
+    does not happen in the required phase, a case is repeated with another seed: up to five times
+    on this machine's kernel, and up to twice in a virtual machine.
 
     Raises:
         KernelRunError: this machine cannot run studies on its kernel, or in virtual machines.
@@ -121,7 +121,7 @@ def _outcome(case: Case, algorithm: str, phases: tuple[str, ...], runs: CaseRuns
                 continue
             checks.append(
                 CaseCheck(
-                    "the events that the test case requires happen",
+                    "all required events happen",
                     holds=False,
                     found=str(missing),
                 )
