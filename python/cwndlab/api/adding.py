@@ -30,7 +30,7 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return the study of a comparison, extended by earlier comparisons, and its results folder.
+    """Return a comparison's study, extended by earlier comparisons, and the study's results folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
     files and presets that they name have the same content. The name of the folder contains a hash

@@ -7,8 +7,8 @@ algorithm once on each of several similar networks. For each of these networks, 
 link that is only assumed is drawn at random from its declared range.
 
 On a recorded trace, each repetition begins at a different point of the trace; all algorithms begin
-at the same point. If a link has no other randomness, the start of each flow is delayed by a random
-time of up to 100 ms.
+at the same point. The start of each flow is delayed by a random time of up to 100 ms, so that
+repetitions differ even on a link without randomness.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ LOOKS = (10, 20, 40)
 """After each of these numbers of repetitions, `advise` decides whether it needs more."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""Algorithms that are compared by default: from Linux, one algorithm of each kind."""
+"""Algorithms that are compared by default: Linux algorithms of different kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The recommendation for a network or for a population of networks."""
+    """The recommendation for one network, or for a population of users with different networks."""
 
     answers: Answers
     results: Results

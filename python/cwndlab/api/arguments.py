@@ -1,4 +1,4 @@
-"""Check arguments of functions whose types no schema checks."""
+"""Check the types of those function arguments that no schema checks."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
 _STATES = {"established", "open", DISORDER}
-"""Kinds of events that occur only in tables that record the changes of a sender's state."""
+"""Kinds of events that a table contains only if the changes of the sender's state were recorded."""
 
 
 def fit(
@@ -257,7 +257,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return, by column name, those time series of a flow that are needed to fit a link."""
+    """Return the time series of a flow that are needed to fit a link, by column name."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()

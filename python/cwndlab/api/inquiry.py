@@ -52,20 +52,22 @@ _FEW = 3  # repetitions of a mix of flows, which the report shows and no decisio
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Studies that show which algorithm suits a network or a population of networks."""
+    """Studies that show which algorithm suits one network, or users with different networks."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """Study of one network, or of all classes of a population."""
+    """Keys of the study of one network, or of the networks of all classes of users."""
     link: str
-    """The link, if the study is about a single network; empty for a population."""
+    """The link of a single network; empty for a population of users with different networks."""
     population: Population | None
     folder: Path
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the study with this number of repetitions, and decide from its results alone.
+        """Run the study with this number of repetitions, and return its results and the decisions.
+
+        The decisions use only these results, not the runs on similar networks.
 
         Raises:
             ResultsError: no run has a result.
@@ -147,7 +149,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate together with other algorithms, in every mix of flows of the report."""
+        """Run the recommended algorithm with others, in each mix of flows that the report shows."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -238,7 +240,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return a simulated duration that limits the number of packets of a run."""
+    """Return the simulated duration of a run, chosen to limit the number of its packets."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

@@ -101,8 +101,8 @@ class Plotter:
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the mean of a column at each level of a factor, with its confidence interval.
 
-        A mean covers all settings of the other factors that were run at every level of this
-        factor.
+        A mean covers only those combinations of the other factors' levels that were run at every
+        level of `factor`.
 
         Raises:
             ValueError: the factor does not vary, or the column was not measured.

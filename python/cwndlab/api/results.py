@@ -209,7 +209,7 @@ class Results:
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
-        """Return the decision for a goal; if the study has several settings, over all of them.
+        """Decide which algorithm is best for a goal, over all network settings of the study.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
@@ -224,7 +224,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
-        """Return the decision for a goal in each setting and direction, and over all settings.
+        """Decide which algorithm is best, for each setting and direction, and for all combined.
 
         The arguments and the errors are the same as for `verdict`.
         """

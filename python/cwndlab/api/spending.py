@@ -37,7 +37,7 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
     Args:
         budget_s: time limit for all runs.
         classes: number of classes of the population; 1 for one network.
-        first_look: number of repetitions that precede the similar networks.
+        first_look: number of repetitions that run before the runs on similar networks.
         times: estimated computing times.
     """
     before_s = _AROUND_S + first_look * times.repetition_s + times.coexistence_s

@@ -55,7 +55,7 @@ RUNS = "runs"
 If the command is called again, the results of the second call are in `runs-2`, and so on.
 """
 ASSUMED_SPREAD = 0.15
-"""Assumed standard deviation of the difference between two periods, if no trial measured it."""
+"""Default of `Design.spread`, for use when no earlier trial has measured it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Design:
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation, over blocks, of the difference in utility between both periods."""
+    """Standard deviation, over blocks, of the utility difference between a block's two periods."""
     seed: int = 1
 
     def blocks_for(self, change: float) -> int:
@@ -150,7 +150,10 @@ def register(
 
 
 def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
-    """Return the predicted differences in utility on similar networks, or else on the link."""
+    """Return the predicted differences in utility.
+
+    They apply to similar networks if these were simulated, otherwise to the link itself.
+    """
     beside = results.beside(NETWORKS)
     if beside is None:
         comparison = results.answers(goal.name, baseline=baseline).settings[0].comparison
@@ -168,7 +171,7 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious estimate of the variation between blocks, from an earlier trial.
+    """Return a cautious estimate of `Design.spread`, based on the blocks of an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.
@@ -193,7 +196,9 @@ def run_on_server(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial on this server; restore the setting even if this process is killed.
+    """Conduct a trial on this server by changing the algorithm that its connections use.
+
+    The original setting is restored at the end, even if this process is killed.
 
     Raises:
         SettingError: the setting cannot be changed.
@@ -247,7 +252,7 @@ def run_between_hosts(
 
 
 def _free_folder(trial: Path) -> Path:
-    """Return a folder for the runs of this call, so that a block begun earlier is not reused."""
+    """Return a new folder for the runs of this call, so that it reuses no runs of earlier calls."""
     names = itertools.chain([RUNS], (f"{RUNS}-{n}" for n in itertools.count(2)))
     return next(trial / name for name in names if not (trial / name).exists())
 
