@@ -77,7 +77,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch; return a list of its future, empty if no run is left."""
+                """Submit the next tasks; return a list with a future, or [] if no task is left."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -162,7 +162,7 @@ def _next_size(size: float, batches: Sequence[Batch]) -> float:
 
 
 def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
-    """Compute tasks and return their batches; a worker calls this function."""
+    """Compute tasks and return their results in batches; a worker calls this function."""
     left = [
         dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
         for task in tasks

@@ -117,7 +117,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded if this process calls `exec`, until the new program ends."""
+        """If this process calls `exec`, keep the algorithms loaded until the new program ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -1,9 +1,10 @@
 """Record the TCP events of a run with BPF programs at tracepoints of the kernel.
 
 `TCP_INFO` is read every 10 ms. It therefore shows a timeout late, and a recovery only if the
-recovery lasts until the next reading; the counters of a network namespace do not distinguish
-flows. `cwndlab/kernel/trace.bpf.c` records each event when it happens. If this program cannot be
-loaded, runs continue without it, and their manifest states the reason.
+recovery lasts until the next reading. The kernel also counts timeouts and recoveries
+(`/proc/net/netstat`), but not separately for each flow. `cwndlab/kernel/trace.bpf.c` records each
+event when it happens. If this program cannot be loaded, runs continue without it, and their
+manifest states the reason.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def replace_events(
     Args:
         events: the table of events, derived from samples every 10 ms.
         found: the recorded events.
-        numbers: the number of each flow in the table, by its index in the scenario.
+        numbers: for each flow of the scenario, in order, its number in the table of events.
     """
     traced = set(_COLUMNS.values())
     names = ("flow", "t_s", "event", "value")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 CPU_BOUND_PCT = 30.0
-"""Maximum processor load of the emulated link, in %; a higher load would disturb the traffic."""
+"""Maximum processor load caused by emulating the link, in %; more would disturb the traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
@@ -99,7 +99,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
 
 
 class GuestNames(KernelNames):
-    """Finds a stock kernel's names of algorithms; each run loads those that are missing."""
+    """Finds the names of algorithms in a stock kernel; each run loads the missing algorithms."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RecordingVmExecutor(KernelExecutor):
-    """An executor whose runs have one flow, and which records the calls of its sender's hooks."""
+    """An executor for runs with one flow; it records the calls of the sender's hooks."""
 
     attempts = 1  # a second attempt would have the same result
 
