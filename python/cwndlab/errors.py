@@ -175,7 +175,7 @@ def read_failure(path: Path, error: OSError) -> str:
 def file_failure(error: OSError, path: Path | None = None) -> str:
     """Return a message with a file, the reason why it cannot be used, and a remedy if known.
 
-    `path` is the place of errors that name no file, such as those of a full disk.
+    `path` is used if the error itself names no file, for example when a disk is full.
     """
     place = error.filename or path
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")

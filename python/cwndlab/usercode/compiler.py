@@ -96,7 +96,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return, by name, the paths of their shared objects and sources.
+    """Compile programs; return, for each name, the paths of the shared object and the source.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous

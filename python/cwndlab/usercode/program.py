@@ -123,9 +123,9 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
     """Find the files of an algorithm that must be stored with results.
 
     Returns:
-        The path of the copy of the algorithm's file, and a dictionary from the path of each copy to
-        the file to copy. Besides the algorithm's file, the dictionary contains the files that it
-        includes from its folder or from the same Linux source.
+        The path of the copy of the algorithm's file, and a dictionary that maps the path of each
+        copy to the original file. Besides the algorithm's file, the dictionary contains the files
+        that the algorithm includes from its folder or from the same Linux source.
     """
     main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)
