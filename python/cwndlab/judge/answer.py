@@ -44,7 +44,7 @@ class Answerable(Measured, Protocol):
         """Return the results in the subfolder `name`; None if the subfolder has no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario for one combination of factor levels; None if it is unknown."""
+        """Return the scenario for one combination of factor levels; None if there is none."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
         """Return the queue's size for one combination of factor levels; None if it is not fixed."""
@@ -99,8 +99,9 @@ def answers(
     """Decide which algorithm is best for a goal, in each setting; None without results.
 
     If `goal` is None, choose a default goal that fits the quantities measured in the first
-    setting. Each decision also contains the evidence in `knowledge`, and the record of how often
-    earlier advice for the same class of networks agreed with measurements.
+    setting. The evidence in `knowledge` concerns the whole study. Therefore, the decision for one
+    of several network settings does not contain it. Decisions for simulated networks also state
+    how often earlier advice for the same class of networks agreed with measurements.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -133,7 +134,7 @@ def answers(
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return the additional evidence that is stored in subfolders of the results."""
+    """Return further evidence for a decision; it is stored in subfolders of the results."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 

@@ -47,10 +47,10 @@ class Comparison:
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """The algorithm that the study names, for each contestant whose data another algorithm sent."""
+    """For each contestant whose data another algorithm sent: the algorithm named in the study."""
     is_per_flow: bool = False
-    """True if sums are divided by the number of flows, because this number differs between
-    algorithms or runs."""
+    """True if sums over flows, such as the goodput, are divided by the number of flows, because
+    this number differs between algorithms or runs."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -61,7 +61,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names, even if another algorithm sent the data."""
+        """Return the contestant's algorithm in the study, even if another one sent the data."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -151,7 +151,7 @@ class Comparison:
         )
 
     def representative_runs(self) -> dict[str, str]:
-        """Return, for each algorithm, the run that represents its runs best."""
+        """Return the most representative run of each algorithm."""
         found = {name: self.representative_run(name) for name in self.contestants}
         return {name: run for name, run in found.items() if run is not None}
 

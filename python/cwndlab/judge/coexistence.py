@@ -8,8 +8,8 @@ of the same algorithm is *accepted*; any additional harm is *excess*. The paper'
 bound for a benefit. Therefore, a benefit is computed as the same fraction with the opposite sign,
 so that all values lie between -1 and 1.
 
-A run with competition and the runs alone with which it is compared have the same random seeds.
-Each value is a mean over repetitions with its confidence interval.
+Each run with competition is compared with runs in which a flow sends alone, with the same random
+seed. Each value is a mean over repetitions with its confidence interval.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni correction: four inter
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric of a flow, compared with the flow alone: from -1 to 1."""
+    """Harm to each metric of a flow, from -1 to 1; 0 means the same as for the flow alone."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
@@ -66,13 +66,13 @@ class Coexistence:
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Percentage of the goodput that a candidate's flow gets beside a flow of the neighbour."""
+    """Goodput of a candidate's flow, in percent of the total with one flow of the neighbour."""
     done: Harm
     """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm
-    """Harm that the competing algorithm does to other flows of the same algorithm."""
+    """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """Harm that the candidate does minus the accepted harm, computed for each repetition."""
+    """Harm done by the candidate, minus the accepted harm; computed for each repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
@@ -113,10 +113,10 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Compute the harm between each candidate and the neighbour, and between the candidate's flows.
+    """Compute the harm between each candidate and the neighbour, and among the candidate's flows.
 
     Args:
-        flows: one row for each flow of the runs of `encounters_of`, called with the same arguments.
+        flows: one row for each flow in the runs that `encounters_of` lists for these arguments.
             Columns are `encounter`, `repetition` and the columns of results.
         candidates: the algorithms whose coexistence is judged.
         mixes: the combinations of competing flows that were run.

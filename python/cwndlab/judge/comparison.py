@@ -29,7 +29,11 @@ class ResultsLike(Protocol):
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of the factors: columns of all tables, as `factor_NAME` if the name is taken."""
+        """Names of the study's factors.
+
+        Each factor is a column of all tables. The column of a factor NAME is called `factor_NAME`
+        if another column already has this name.
+        """
 
     def runs(self) -> pl.DataFrame:
         """Return one row for each run."""
@@ -103,9 +107,9 @@ def flows_of(
 def cell_factors(results: ResultsLike) -> list[str]:
     """Return the factors that distinguish settings, without the factor that is compared.
 
-    A factor does not distinguish settings if its level is determined by the compared factor (as
-    the TCP stack is by the variant of a paper) or by another factor (as the number of flows is by
-    the number of stations).
+    A factor does not distinguish settings if another factor determines its level. For example, the
+    compared variant of a paper determines the TCP stack, and the number of stations determines the
+    number of flows.
     """
     runs = results.runs()
     contestant = contestant_factor(results)
@@ -156,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return whether an algorithm other than the one that the study names sent a flow's data."""
+    """Return whether a flow's data came from an algorithm other than the one in the study."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)

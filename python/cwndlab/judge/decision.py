@@ -3,10 +3,10 @@
 This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three
 probabilities describe the certainty of a decision. They are never combined into one:
 
-- *repeatable*: the probability that a new experiment on this link, with as many repetitions and
-  other random seeds, would recommend a set that contains the algorithm named first. With more
-  repetitions, this probability approaches 1. Therefore, a high value alone does not make a
-  decision certain.
+- *repeatable*: the probability that a new experiment on this link would again recommend the
+  algorithm named first, alone or with others. The new experiment has the same number of
+  repetitions, but other random seeds. With more repetitions, this probability approaches 1.
+  Therefore, a high value alone does not make a decision certain.
 - *robust*: the probability that the algorithm named first is nearly the best (within the
   indifference zone) on similar networks, whose properties are drawn from the declared ranges.
 - *reality*: the fraction of cases in which advice for this class of networks agreed with
@@ -46,7 +46,7 @@ SURE = 0.9
 """Lowest probability at which a decision is called sure."""
 
 LEAST_PAIRS = 6
-"""Smallest number of pairs of repetitions for which *repeatable* is computed."""
+"""Smallest number of repetitions from which *repeatable* is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Decision:
     setting: str
     """Name of the network setting; empty if the study has only one."""
     pairs: int
-    """Number of pairs of repetitions that are compared; 0 if repetitions are identical."""
+    """Number of repetitions, whose runs are compared in pairs; 0 if all of them are identical."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
@@ -120,7 +120,7 @@ class Decision:
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
-    """Queue size of the wired link at its lowest rate; None if the queue is unlimited."""
+    """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
     """Results of the algorithm named first, in competition with CUBIC and with itself."""
     population: PopulationView | None = None

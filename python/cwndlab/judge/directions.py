@@ -60,7 +60,7 @@ def compare_directions(
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
     """Return a sentence on how goodput varies between places; empty for a single place.
 
-    Only settings in `comparisons` that differ from `comparison` in nothing but the place are used.
+    Use the settings in `comparisons` that differ from `comparison` only in the place.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -1,4 +1,4 @@
-"""Compute how a factor of a study affects each algorithm: its mean at each level.
+"""Compute how a factor of a study affects each algorithm: means at each level of the factor.
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
 the rate is the mean over the delays that were run at every rate, which is called the main effect
@@ -97,7 +97,10 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return, per level, the settings whose combination of other factors was run at every level."""
+    """Return the settings at each level of a factor.
+
+    A combination of the other factors is omitted unless it was run at every level.
+    """
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
         others = tuple(value for name, value in each.cell.items() if name != factor)

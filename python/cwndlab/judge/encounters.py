@@ -48,7 +48,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """A combination of competing flows: numbers, round-trip times, queue size and start order."""
+    """A combination of competing flows: their number, round-trip times, queue and start order."""
 
     candidates: int = 1
     neighbours: int = 1
@@ -102,7 +102,7 @@ class Network:
 
     @property
     def has_queue_key(self) -> bool:
-        """True if one key sets the queue's size; a chain of links has several queues."""
+        """True if one key of the study sets the queue's size; a chain of links has no such key."""
         return self.path.kind != "chain"
 
 
@@ -159,9 +159,9 @@ def document_of(
 
     Args:
         network_keys: study keys that define the network: `link`, `direction`, ...
-        encounters: the cells of the study, which are levels of its factor `encounter`.
-        network: properties of the link, needed for mixes that change round-trip times, queues or
-            users.
+        encounters: the encounters to run; each is a level of the study's factor `encounter`.
+        network: properties of the link. They are needed if a mix of competing flows changes
+            round-trip times, queues or users.
         repetitions: number of repetitions of each encounter.
         duration_s: duration of a run; the first seconds are not measured.
     """
@@ -187,12 +187,12 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Estimate a link's properties from runs in which only a flow of the neighbour sends.
+    """Estimate a link's properties from runs in which a flow of the neighbour sends alone.
 
     Args:
         path: the path of the scenario.
         direction: direction of the data, `forward` or `reverse`.
-        flows: one row for each flow of the runs of the plain mix, with a column `encounter`.
+        flows: one row for each flow of the runs for the mix `PLAIN`, with a column `encounter`.
         neighbour: the algorithm whose runs without competition are used.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
@@ -203,7 +203,11 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the encounter of two algorithms; if they are equal, the smaller group is first."""
+    """Return the encounter of two algorithms.
+
+    If both groups of flows have the same algorithm and equal conditions, the smaller group comes
+    first, so that equal encounters have the same name.
+    """
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -212,7 +216,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return a run in which a single flow of `algorithm` sends alone, on the link of the mix."""
+    """Return a run of a single flow of `algorithm`, with the queue and delays of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 

@@ -44,7 +44,7 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """One drawn network; for a population, one drawn network for each class."""
+    """One draw: a network that resembles the link, or one network for each class of users."""
 
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""
@@ -72,11 +72,11 @@ def networks(
 
     Args:
         names: names of the algorithms.
-        runs: runs on the link itself; their spread shows the effect of chance on one run.
+        runs: runs on the link itself. The spread over these runs shows the effect of chance.
         choice: the algorithm to evaluate.
         goal: the goal of the decision.
-        measured: flows of the runs on other networks, with the gain and the cost of the goal as
-            columns, and with the columns `draw` and `algorithm`.
+        measured: flows of the runs on other networks. The columns include `draw`, `algorithm`, and
+            the gain and the cost of the goal.
         folder: folder of the runs on other networks.
     """
     draws = read_draws(folder)
@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation, over runs, of each algorithm's lead over the chosen one."""
+    """Return how much each algorithm's lead over the chosen one varies (standard deviation)."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -178,12 +178,16 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks drawn for a population; `levels` has each draw's weights by setting."""
+    """Return the networks drawn for a population.
+
+    Each entry of `levels` belongs to one draw. It contains the weight of each network setting by
+    the setting's name.
+    """
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Store the networks that were drawn at random in the folder of their runs."""
+    """Store the randomly drawn networks, in the folder of the runs on these networks."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 

@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A study key that an uncertain value determines, with its value in the link's description."""
+    """A study key that depends on an uncertain value, and the key's value in the link."""
 
     path: str
     unit: Unit
@@ -100,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of `target` if the first path's value changes from `usual` to `count`.
+        """Return the value of `target` if the first target changes from `usual` to `count`.
 
         The ratio of both values stays the same on a logarithmic scale, their difference on a linear
         one.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""Minimum number of entries of a bin; a smaller bin is shown but not compared with the limit
-(bar)."""
+"""Smallest number of entries in a bin (interval of probabilities) that is compared with the limit
+(bar); smaller bins are only shown."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
@@ -78,7 +78,7 @@ class Score:
     regret_p90: float | None
     """90th percentile of the utility lost by following the predictions."""
     tau: float | None
-    """Median of Kendall's tau over the questions with three or more algorithms."""
+    """Median of Kendall's tau over questions (network and goal) with three or more algorithms."""
     covered: float | None
     """Fraction of the measured changes that lie within the predicted 90 % interval."""
 
@@ -89,7 +89,7 @@ class Score:
 
     @property
     def gap(self) -> float | None:
-        """Largest difference between stated and observed share in a bin of ten or more."""
+        """Largest gap between stated and observed share in a bin of ten or more comparisons."""
         return None if self.worst is None else abs(self.worst.gap)
 
     @property
@@ -208,7 +208,7 @@ def regret(question: Sequence[LedgerEntry]) -> float | None:
 def order(question: Sequence[LedgerEntry]) -> float | None:
     """Return Kendall's tau (b) of the predicted and measured order of a question's algorithms.
 
-    None for fewer than three algorithms, or if all algorithms tie in an order.
+    None for fewer than three algorithms, or if all algorithms tie in one of the two orders.
     """
     if len(question) + 1 < _FEWEST_RANKED:
         return None

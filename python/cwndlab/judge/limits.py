@@ -6,9 +6,9 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
 - *application*: less data is in flight than the window allows, and no other cause limits the flow.
-  If the application always has data, it waits for buffer space, so this time counts as *send
-  buffer*. The endpoint's clock misses this time if segments leave individually
-  as the application writes them, which happens without segmentation offload;
+  If the application always has data, it is waiting for buffer space. This time counts as *send
+  buffer*, although the endpoint's clock for the send buffer misses it if segments leave one by one
+  as the application writes them (without segmentation offload);
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
   so the algorithm limits the window because of something other than loss, such as delay;
 - *host queue*: one of three conditions holds: the window is full and stops growing because the
@@ -94,7 +94,7 @@ class Recorded(Protocol):
         """Return the time series of those runs whose columns have the given values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of those runs whose columns have the values."""
+        """Return losses, recoveries and timeouts of runs whose columns have the given values."""
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:

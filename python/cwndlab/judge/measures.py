@@ -63,7 +63,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms from the core, which computes the same bits everywhere."""
+    """Return natural logarithms from the core, whose results are identical on all computers."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -73,8 +73,8 @@ def _logarithm(values: pl.Series) -> pl.Series:
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
     """Return the quantities whose logarithms are gains and costs of goals, by column name.
 
-    The number in each pair is the sign of the logarithm: -1 for a gain of which lower values are
-    better.
+    The number in each pair is the sign of the logarithm: -1 if the quantity is a gain and lower
+    values are better, otherwise 1.
     """
 
     def number(column: str) -> pl.Expr:

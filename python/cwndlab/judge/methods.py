@@ -1,7 +1,7 @@
-"""Compare transfer methods, and separate their effect on goodput from the algorithm's.
+"""Compare transfer methods; separate a method's effect on goodput from the algorithm's effect.
 
-Settings whose scenarios differ only in the applications of their flows form one table; each row of
-the table is a method. The goodput of method m with algorithm a in run r is modelled as a product,
+One table contains the settings whose scenarios differ only in the applications that the flows run;
+each row is a method. The goodput of method m with algorithm a in run r is modelled as a product,
 
 goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
 
@@ -127,7 +127,7 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether the data is sent by plain TCP, to which other methods are compared."""
+    """Return whether the data is sent by plain TCP, with which other methods are compared."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Value of an uncertain property of the network beyond which another algorithm is better."""
+    """Break-even value of an uncertain network property: beyond it, another algorithm is better."""
 
     key: str
     """Name of the network's property, such as `server` for the distance of the server."""

@@ -63,7 +63,7 @@ class RegisteredPrediction:
     period_s: float
     """Duration of one period of the trial, in seconds."""
     washout_s: float
-    """Time at the start of each period that is not evaluated, in seconds."""
+    """Duration of the first part of each period, in seconds; this part is not evaluated."""
     seed: int
     """Random seed that determines the order of the periods."""
 
@@ -120,7 +120,7 @@ def read_prediction(path: Path) -> RegisteredPrediction:
 
 
 def checked(record: _Record) -> _Record:
-    """Return a record from a file unchanged, if its numbers and strings are valid.
+    """Check the numbers and strings of a record that was read from a file; return the record.
 
     Raises:
         ValueError: a field has the wrong type, or a probability lies outside 0 to 1.
@@ -138,7 +138,7 @@ def checked(record: _Record) -> _Record:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability of a gain, and the mean and the 90 % interval of the change.
+    """Return the probability of a gain in utility, and the change's mean and 90 % interval.
 
     Args:
         differences: for each network, the challenger's utility minus the baseline's.

@@ -1,4 +1,4 @@
-"""Store, with results, the question that the results answer."""
+"""Store a user's question in the folder of the results that answer the question."""
 
 from __future__ import annotations
 

@@ -95,9 +95,9 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return networks that each change a single key, to an end of its range or to another choice.
+    """Return a network for each end of each key's range, and for each other choice of a key.
 
-    Arguments and errors are the same as for `vary`.
+    Each network changes a single key. Arguments and errors are the same as for `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []

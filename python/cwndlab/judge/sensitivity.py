@@ -4,14 +4,15 @@ Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
 *Flips.* For each key, the best rule with one threshold is found: the rule uses the recommended
-algorithm on one side of the threshold, and another algorithm on the other side. The threshold
-maximizes the sum of the other algorithm's leads over the draws beyond the threshold. At this point,
-the isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical
-Inference under Order Restrictions", 1972). A rule can be found even if the utilities are pure
-noise. Therefore, the rule is cross-validated: it is fitted to nine tenths of the draws and applied
-to the remaining tenth, for each tenth in turn. A flip is reported if the other algorithm's lead in
-these held-out draws exceeds the indifference zone and is significant (a one-sided t test at a level
-of 10 %, divided by the number of keys for which a rule was found).
+algorithm on one side of the threshold, and another algorithm on the other side. The *lead* in a
+draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
+maximizes the sum of the leads in all draws beyond the threshold. At this point, the isotonic
+regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
+Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore, the
+rule is cross-validated: it is fitted to nine tenths of the draws and applied to the remaining
+tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
+the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
+number of keys for which a rule was found).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of a population is linear in this weight. The recommendation changes at the weight at which
@@ -131,7 +132,7 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return the fraction of the lead's variance that each key explains; `rest` is unexplained.
+    """Return the share of the lead's variance that each key explains, and the unexplained `rest`.
 
     The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
     The share of a key is the correlation ratio over parts of the key's range that contain equal
@@ -159,7 +160,7 @@ class ShareTurn:
     """Weight of the class of users at which the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row of the algorithm that is best beyond this weight."""
+    """Row (index) of the algorithm that is best beyond this weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Weighing:
     """Recommendation for a whole population of networks, and its effect on each class."""
 
     best: int
-    """Row of the algorithm with the highest weighted mean utility."""
+    """Row (index) of the algorithm with the highest weighted mean utility."""
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
@@ -255,7 +256,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule with the largest gain from using another algorithm; None if no rule gains."""
+    """Return the rule (see `_Rule`) that gains the most utility; None if no rule gains any."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -277,7 +278,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule for values above a threshold, and the best for values below one."""
+    """Return the best rule for each side of a threshold: for values above, and for values below."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold
@@ -307,7 +308,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the other algorithm's leads in those held-out draws for which the rule uses it."""
+    """Return the lead in each held-out draw for which the rule uses the other algorithm."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -319,7 +320,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
 
 
 def _p_of_gain(gains: Floats) -> float:
-    """Return the probability that the mean is at least this high if the true mean is 0."""
+    """Return the p value of a one-sided t test of whether the mean of `gains` is above 0."""
     if len(gains) < FEWEST_BEYOND:
         return 1.0
     spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))

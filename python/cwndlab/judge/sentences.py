@@ -30,7 +30,8 @@ _UNEVEN_PCT = 35.0
 """Shares are called unequal if one of two flows gets less than this percentage of the goodput."""
 
 _HALF = 0.5
-"""The headline also names a safer algorithm if the choice is good on less than this share."""
+"""The headline also names a safer algorithm if the choice is good on less than this share of
+similar networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,7 @@ def _is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def _beside(decision: Decision) -> str:
-    """Return a remark on unequal shares for the headline; empty if flows share the link well."""
+    """Return the headline's remark on unequal shares; empty if flows share the link well."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:

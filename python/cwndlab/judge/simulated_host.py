@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Names in net.core.default_qdisc of those queueing disciplines that cwndlab names differently."""
+"""Linux names (net.core.default_qdisc) of queueing disciplines with another name in cwndlab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return differing settings of this computer, except buffers that are larger here."""
+    """Return how this computer's settings differ from the host's; larger buffers are ignored."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

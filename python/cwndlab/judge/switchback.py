@@ -78,7 +78,10 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return whether the challenger comes first in each block: in half of them, rounded up."""
+    """Return, for each block, whether the challenger comes first.
+
+    The challenger comes first in half of the blocks, rounded up; these are chosen at random.
+    """
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
     return firsts

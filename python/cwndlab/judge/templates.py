@@ -141,4 +141,4 @@ KEYS = {
 """Phrases for the keys of a link whose values are drawn from ranges."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for keys of ranges, if the values of the key are percentages."""
+"""Phrases for the keys of a link, if the values of these keys are percentages."""

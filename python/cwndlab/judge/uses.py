@@ -151,10 +151,10 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain of each use by `run` and `flow`; null for flows without this use.
+    """Return the gain of each use, one row per `run` and `flow`; null for flows without the use.
 
-    Flows that share the link with a call also contain the columns `call_delay_p95_ms` and
-    `call_loss_pct`, which describe the call.
+    For flows that share the link with a call, the columns `call_delay_p95_ms` and `call_loss_pct`
+    describe this call.
     """
     gains = {
         WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),

@@ -109,7 +109,8 @@ def decide_population(
 ) -> Decision:
     """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
-    Repetitions with the same number are combined across classes; surplus repetitions are ignored.
+    Repetition n of a class is combined with repetition n of the other classes. A repetition
+    that any class lacks is ignored.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)
