@@ -77,7 +77,7 @@ class Interval:
         return Interval(self.estimate * factor, low, high, self.runs, self.confidence)
 
     def __str__(self) -> str:
-        """Return, as text, the estimate with its bounds, or with the words "one run"."""
+        """Return the estimate as text, with its bounds or the words "one run"."""
         if self.low is None or self.high is None:
             return f"{self.estimate:.4g} (one run)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"

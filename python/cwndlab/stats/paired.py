@@ -107,7 +107,7 @@ def relative_difference(
             raise ValueError(msg)
         return geometric_ratio(a, b, confidence=confidence)
     if not b.mean() > 0:
-        msg = "the mean of the other runs is not positive, so there is no relative difference"
+        msg = "the mean of `theirs` is not positive, so there is no relative difference"
         raise ValueError(msg)
     return covering_ratio(a, b, confidence=confidence, draws=draws)
 
@@ -121,7 +121,7 @@ def compare_pairs(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Difference:
-    """Compare two algorithms over pairs of runs, which have the same position in both lists."""
+    """Compare two algorithms by pairs of runs: run n of `ours` and run n of `theirs`."""
     pairs = _as_pairs(ours, theirs)
     a, b = pairs[:, 0], pairs[:, 1]
     relative = relative_difference(a, b, average=average, confidence=confidence, draws=draws)
