@@ -18,7 +18,7 @@ def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Fl
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of each interval's first, last and extreme points, and of gap edges."""
+    """Return indices of the first, last and extreme points of intervals, and of points at gaps."""
     count = len(times)
     if count <= most or count == 0:
         return np.arange(count)

@@ -24,7 +24,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each algorithm's values.
 
-    `of` completes the axis label "cumulative share of ...": `runs` or `flows`.
+    `of` is the last word of the axis label: "cumulative share of runs" or "... of flows".
     """
     styles = styles_of(values)
     with house_style():

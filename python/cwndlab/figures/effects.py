@@ -27,7 +27,7 @@ def plot_effect(
         axes: the axes.
         effect: the factor and the means.
         column: the quantity, a column of the table `flows`.
-        printed: numbers of a paper as ranges, by algorithm and level, which become diamonds.
+        printed: numbers of a paper as ranges, by algorithm and level; diamonds show them.
     """
     means = effect.means[column]
     styles = styles_of(means)

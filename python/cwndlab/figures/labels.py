@@ -39,7 +39,7 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(count: int) -> float:
-    """Return the height in inches that the labels of `count` lines need in a panel."""
+    """Return the panel height, in inches, that the labels of `count` plotted lines need."""
     return count * _LINE_HEIGHT_PT / 72
 
 
@@ -122,7 +122,7 @@ class Box:
         )
 
     def holds(self, other: "Box") -> bool:
-        """Return whether the other box is inside."""
+        """Return whether the other box is inside this box."""
         return (
             self.x <= other.x
             and self.y <= other.y
@@ -132,9 +132,10 @@ class Box:
 
 
 def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> list[Box]:
-    """Return a place for the name of each marker: the nearest one that meets no other box.
+    """Return a box for the name of each marker: the nearest free place inside `room`.
 
-    If `room` is full, a name stands at the upper right of its marker, over other boxes.
+    A place is free if it overlaps no marker and no other name. If there is none, the name stands at
+    the upper right of its marker, over other boxes.
     """
     placed: list[Box] = []
     for own, width in zip(markers, widths, strict=True):

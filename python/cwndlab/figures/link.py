@@ -26,10 +26,10 @@ _PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration: str) -> Path:
-    """Plot those directions of a link that have a rate, and return the path of the picture.
+    """Plot each direction in which a link limits the rate; return the path of the picture.
 
     Raises:
-        LinkError: the suffix of the file name is unknown, or neither direction has a rate.
+        LinkError: the suffix of the file name is unknown, or the link limits no rate.
     """
     if out.suffix not in _ENDINGS:
         msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"

@@ -57,7 +57,7 @@ def plot_grouped_bars(
         axes: the axes.
         means: the intervals by algorithm and level.
         column: the column of the table `flows` that the axis shows.
-        printed: numbers of a paper as ranges, by algorithm and level, which become diamonds.
+        printed: numbers of a paper as ranges, by algorithm and level; diamonds show them.
     """
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))
@@ -182,7 +182,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the values that differ negligibly from the best; set axis limits that show the band."""
+    """Shade values that differ negligibly from the best; set axis limits that show this band."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)
