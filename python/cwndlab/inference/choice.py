@@ -1,12 +1,13 @@
-"""Infer the probability of each family of links from a measurement.
+"""Infer from a measurement the probability of each family of links.
 
-Each family is sampled as described in `cwndlab.inference.importance`.  All families use the same
-summary statistics and the same distance: the difference of each statistic from the measurement,
-divided by the standard deviation of the statistic over runs on one link.  The probability of each
-family is computed from the importance weights of the points near the measurement; a local logistic
-regression corrects for the remaining distance (Beaumont, in Matsumura, Forster and Renfrew,
-Simulations, Genetics and Human Prehistory, 2008; Fagundes and others, Proceedings of the National
-Academy of Sciences 104, 2007).  The prior probability of all families is the same.
+Points (links) of each family are sampled as described in `cwndlab.inference.importance`.  All
+families use the same summary statistics and the same distance: the difference of each statistic
+from the measurement, divided by the standard deviation of the statistic over runs on one link.  The
+probability of each family is computed from the importance weights of the points near the
+measurement; a local logistic regression corrects for the remaining distance (Beaumont, in
+Matsumura, Forster and Renfrew, Simulations, Genetics and Human Prehistory, 2008; Fagundes and
+others, Proceedings of the National Academy of Sciences 104, 2007).  The prior probability of all
+families is the same.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""A class with a larger spread (standard deviation of binary logarithms) is split."""
+"""A class is split if its standard deviation of log2(RTT) or log2(goodput) is at least this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Split the group with the largest spread repeatedly, and return the groups' centres."""
+    """Repeatedly split the group with the largest spread, and return the groups' centres."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

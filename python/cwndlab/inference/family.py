@@ -36,7 +36,7 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Possible choices if the parameter is not a number; its value is the position of a choice."""
+    """Choices if the parameter is not a number; its value is then the index of a choice."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 LONGEST_S = 120.0
 """Maximum duration in s that is simulated; the rest of a measurement is ignored."""
 REPLICATES = 100
-"""Number of inferred links on which the flow and other algorithms are simulated for predictions."""
+"""Number of inferred links that are drawn for predictions.
+
+The measured flow and each other algorithm are simulated on all of these links.
+"""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (
@@ -39,7 +42,7 @@ _ADJUSTING = (
     "low_second",
     "high_second",
 )
-"""Summary statistics of the measurement by which predictions are adjusted."""
+"""Summary statistics of the flow that the regression uses to adjust predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Fit:
         )
 
     def _adjusted(self, values: Floats) -> Floats:
-        """Adjust results by regression on simulated statistics of the links (Beaumont et al.)."""
+        """Adjust predictions by regression on simulated statistics of flows (Beaumont et al.)."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]

@@ -32,8 +32,10 @@ _NEAR = 160
 _FEWEST = 40
 """Minimum number of points for a regression; only points without missing statistics count."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
-"""Penalties of the regressions for the distance and for the final adjustment; a larger penalty
-leaves a part of the distance uncorrected."""
+"""Penalties of the regressions for the distance and for the final adjustment.
+
+The second penalty is smaller, because a large one would leave a part of the distance uncorrected.
+"""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
 """Share of a covariance that is moved to its diagonal, and the smallest allowed variance."""
 _PRIOR_SHARE = 0.1
@@ -145,7 +147,7 @@ def infer(
         measured: the summary statistics of the measurement.
         dimensions: number of dimensions of the cube.
         simulate: function that returns the statistics of points. Its arguments are the points and
-            the number of points that were simulated before. A row with NaN is left out.
+            the number of points that were simulated before. Points with NaN are left out.
         seed: seed for all random draws.
         rounds: number of rounds.
     """
@@ -254,11 +256,11 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
-    """Return differences from the measurement to which a regression may correct points.
+    """Return the differences from the measurement that a regression must leave uncorrected.
 
-    They are 0 if the measurement lies among the points. Otherwise they are on the line between the
-    points' mean and the measurement, as far from the mean as the farthest point, because a
-    regression is not valid where there are no points.
+    They are 0 if the measurement lies among the points. Otherwise, the regression may move points
+    only to a place between the points' mean and the measurement. This place is as far from the mean
+    as the farthest point, because a regression is not valid where there are no points.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))
@@ -278,7 +280,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Subtract from values the effect of features in a ridge regression; NaN stays NaN."""
+    """Correct values for the effect of features by a ridge regression; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -22,8 +22,12 @@ _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _FAR_ABOVE = 3.0
-"""A link is left out if its goodput in the first seconds exceeds the measured one, and that of the
-fastest measured second, by this factor: it is too far from the measurement for any round."""
+"""Limit of a link's goodput in the first seconds, relative to the measurement.
+
+The reference is the measured goodput in the first seconds, or the 95th percentile of the measured
+goodput in one-second intervals if that is higher. A faster link is left out, because it is too far
+from the measurement.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class MeasuredFlow:
 
     @property
     def fastest_mbit_s(self) -> float | None:
-        """Goodput in the first seconds above which a link cannot be the measured link.
+        """Upper limit of a link's goodput in the first seconds; faster links are left out.
 
         None if the goodput of the first seconds was not measured.
         """

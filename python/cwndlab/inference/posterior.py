@@ -22,8 +22,9 @@ LEVEL = 0.9
 UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
-The limit is below 1 because only simulations near the measurement were selected. In a test with 60
-known wires, no excess was above 0.87 (docs/notes/2026-11-inference.md).
+The limit is below 1 because the measurement is compared with simulations that were selected for
+being near it. In a test with 60 known wires, no excess was above 0.87
+(docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement with a larger excess is
@@ -55,7 +56,7 @@ class Check:
     probability: float
     """Fraction of the simulations that deviate at least as much as the measurement."""
     worst: str
-    """Name of the statistic that deviates most, from `cwndlab.inference.summaries.title`."""
+    """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
     is_above: bool
     """True if this statistic is larger in the measurement than in the simulations."""
     excess: float
@@ -144,7 +145,7 @@ class Posterior:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
         The measurement is compared both with the simulations near it and with new simulations on
-        the inferred links; the larger excess counts.
+        the inferred links. The larger of the two deviations decides.
         """
         measured = np.array(list(self.measured.values()))
         near = self._near()
@@ -225,7 +226,7 @@ def _strangeness(numbers: Floats, near: Floats, shrunk: float = _SHRUNK) -> Floa
 def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
-    """Return the content of a users file: links drawn from a distribution, with equal weights."""
+    """Return the content of a users file, with one user of equal weight per drawn link."""
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (

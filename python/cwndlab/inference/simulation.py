@@ -121,7 +121,7 @@ class Simulation:
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return the first seconds of a scenario."""
+    """Return a scenario that ends after the first seconds of the given scenario."""
     end_ns = round(_GLANCE_S * 1e9)
     flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
     return scenario | {"duration_ns": end_ns, "flows": flows}

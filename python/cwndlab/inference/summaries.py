@@ -67,12 +67,14 @@ _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _LEAST_SHARE = 0.05
-"""Goodput of a quarter, relative to the mean, below which all quarters are treated as equally
-slow."""
+"""Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
+
+Lower values are replaced by this limit.
+"""
 
 
 def title(name: str) -> str:
-    """Return the noun phrase for a statistic; its name may start with the position of the flow."""
+    """Return the noun phrase for a statistic, for example `goodput`, or `1/goodput` of flow 1."""
     return TITLES[name.rpartition("/")[2]]
 
 
@@ -82,8 +84,8 @@ def summarize(
     """Return the summary statistics of a flow.
 
     Args:
-        flow: the flow's row in the table `flows`, with `disorders`, the number of events
-            `DISORDER`, if the states of the sender were recorded.
+        flow: the flow's row in the table `flows`. If the states of the sender were recorded, the
+            entry `disorders` contains the number of `DISORDER` events.
         samples: columns of the table `samples` with only the rows of this flow, recorded at least
             once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
@@ -144,7 +146,7 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
 
 
 def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise how the goodput changed during the run, such as when competing flows started."""
+    """Summarise how the goodput changed during the run, for example because other flows started."""
     goodput = np.asarray(samples.get("goodput_mbit_s", ()), np.float64)
     goodput = goodput[np.isfinite(goodput)]
     if len(goodput) >= LEAST_SECONDS:
