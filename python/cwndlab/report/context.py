@@ -1,4 +1,4 @@
-"""Collect the input of a report: results, comparisons, decisions and their origin."""
+"""Collect the input of a report: results with their origin, comparisons and decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,10 +32,10 @@ class Reportable(ResultsLike, Protocol):
         """Folder of the results."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of those runs whose columns have the given values."""
+        """Return the time series of the runs that `where` selects by column and value."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of those runs whose columns have the values."""
+        """Return losses, recoveries and timeouts of the runs that `where` selects."""
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link on the path of each run."""
@@ -62,8 +62,8 @@ class Context:
             results: the results to report.
             origin: origin of the study.
             smallest_effect: smallest relative difference that is not negligible.
-            question: the question that the results answer. If None, choose a goal that fits the
-                measured quantities.
+            question: the user's question: goal, baseline and classes of users. If None, choose a
+                goal that fits the measured quantities.
             knowledge: additional evidence, such as runs on similar networks.
         """
         self.results = results

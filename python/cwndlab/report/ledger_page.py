@@ -1,6 +1,7 @@
-"""The page of a ledger: reliability diagram, scores by class of networks, and every entry.
+"""The page of a predictions ledger: a reliability diagram, scores and all entries.
 
-The page is one HTML file without scripts, so that it can be published as it is.
+The scores are computed for each class of networks. The page is one HTML file without scripts, so
+that it can be published as it is.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def own_numbers(judgement: Judgement) -> str:
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"not a number from the paper's tables: {said}"
-    so_far = " as far as the paper states the numbers" if judgement.is_half_known else ""
-    return f"{judgement.theirs.value}{so_far} ({said})"
+    parts = " in those parts whose values the paper prints" if judgement.is_half_known else ""
+    return f"{judgement.theirs.value}{parts} ({said})"
 
 
 def measured(finding: PartFinding) -> str:
@@ -101,7 +101,7 @@ def contradictions(judgement: Judgement) -> str:
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return sentences that count the explained failed claims and the undecided claims."""
+    """Return a sentence on the failed claims and their causes, and one on the undecided claims."""
     missed = [each for each in judged if each.verdict is ClaimVerdict.FAILS]
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]

@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """How much less this algorithm is worth to the user than the best one, as a fraction."""
+    """How much less this algorithm is worth to the user than the best one, in %."""
     standing: str
 
 

@@ -147,7 +147,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return the means over the levels of the panels' factor, which are in ascending order."""
+    """Return the mean for each level of the panels' factor; the levels are in ascending order."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}

@@ -1,4 +1,4 @@
-"""Write the sections on each algorithm's most representative run: over time, data in flight."""
+"""Write the sections "A typical run over time" and "Data in flight of each flow"."""
 
 from typing import TYPE_CHECKING, Any
 
