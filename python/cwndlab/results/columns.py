@@ -23,7 +23,7 @@ class Together(Enum):
     SUM = "sum"
     """For counts: add the values of all flows."""
     RATE = "rate"
-    """For rates: divide the bytes of all flows by the time in which any flow was measured."""
+    """For rates: divide the bytes of all flows by the time when at least one flow was measured."""
     MEAN = "mean"
     """Average the values."""
 

@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield, for each piece of `order`, its first position, its end, and its runs' matrix rows."""
+    """Yield the start and end of each piece of `order`, and the matrix rows of its runs."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1

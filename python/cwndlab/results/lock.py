@@ -1,4 +1,4 @@
-"""Lock a results folder, and report folders that cannot be written."""
+"""Lock a results folder, and raise clear errors if a folder cannot be written."""
 
 from __future__ import annotations
 

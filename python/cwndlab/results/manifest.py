@@ -25,8 +25,8 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder with the files of a final commit. Each of these files replaces the file of the same name,
-even if the process is killed before it has moved all of them."""
+"""Folder with the files of a commit that has become final. Each of these files replaces the file of
+the same name, even if the process is killed before it has moved all of them."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -41,8 +41,8 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns copied from the matrix, so that readers of a table need no other
-    file."""
+    """For each table, the columns that are copies of matrix columns; they allow readers to use a
+    table without any other file."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 

@@ -220,7 +220,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Store the files of a run that will be repeated in the folder `set-aside/KEY-ATTEMPT`."""
+        """Store the files of a run in `set-aside/KEY-ATTEMPT`, because the run will be repeated."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
