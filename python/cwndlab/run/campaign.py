@@ -1,4 +1,4 @@
-"""Run a study: compute the runs whose results are missing, and store each of them."""
+"""Run a study: compute the runs whose results are missing, and store their results."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return the study's document with the names of copies in place of file names."""
+    """Return the study's document with file names replaced by the names of the copies."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

@@ -87,7 +87,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a long run's recordings; the batch that ends the run contains the last part."""
+    """A part of a long run's recordings; the last part comes in the `Batch` with the outcome."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -123,7 +123,7 @@ def compute(
 
     Args:
         tasks: the tasks.
-        objects: shared objects of the tasks' algorithms, and their source files, by name.
+        objects: compiled shared objects and source files of the tasks' algorithms, by name.
         stop: flag that cancels the batch; the batch then contains the runs finished so far.
         take: called with parts of a long run's recordings, so that they can be written early.
     """
@@ -178,7 +178,7 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Run a task: call `files`, which returns the files of the task and may add notes."""
+    """Run a task by calling `files`, which returns the task's files and may add to `notes`."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -194,7 +194,7 @@ def batch_of(
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """A request to a separate process to run a task; its answer is a batch."""
+    """A request to a separate process to run a task; the process answers with a batch."""
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
@@ -298,7 +298,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next tasks for a batch: one, and further ones up to a total of `weight`."""
+        """Return the next batch: one task, or several with a total weight of at most `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

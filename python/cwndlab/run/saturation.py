@@ -80,7 +80,7 @@ def saturate(
     """Simulate a source that saturates one direction of a link.
 
     Raises:
-        LinkError: the rate in this direction is unlimited, or the user does not exist.
+        LinkError: the rate in this direction is unlimited, or the link has no such user.
     """
     scenario = resolved.scenario(duration_ns, seed)
     try:

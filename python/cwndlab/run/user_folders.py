@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return the folder for a user's known servers, predictions ledger, and settings to restore."""
+    """Return the folder for known servers, the ledger of predictions, and original settings."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")
