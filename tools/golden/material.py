@@ -11,7 +11,6 @@ Json = dict[str, Any]
 
 MS = 1_000_000
 SECOND = 1_000 * MS
-FULL_PACKET_BYTES = 1_500
 TRACES = {
     "mahimahi": "".join(f"{at}\n" for at in (1, 2, 2, 3, 5, 8, 13, 13, 13, 21, 34, 40)).encode(),
     "log": b"0 4\n1 12\n1.5 0\n1.7 7\n3 2\n",

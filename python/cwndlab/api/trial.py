@@ -183,12 +183,6 @@ def spread_of(trial: Path) -> float:
     return change.cautious_spread
 
 
-def periods_left(trial: Path) -> int:
-    """Return the number of periods of a trial that still have to be measured."""
-    log = PeriodLog(trial / trial_periods.FILE)
-    return len(due(read_prediction(trial / FILE), log.read()))
-
-
 def run_on_server(
     trial: Path,
     setting: Route | Default,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from cwndlab.imports.measurement import Numbers
 
-    Truths = npt.NDArray[np.bool_]
-
 COUNTERS = ("acked_bytes", "sent_bytes", "sent_pkts", "retransmitted_pkts", "timeouts")
 GAUGES = (
     "cwnd_pkts",

@@ -45,9 +45,6 @@ ZONE = 0.03
 SURE = 0.9
 """Lowest probability at which a decision is called sure."""
 
-LEAST_PAIRS = 6
-"""Smallest number of repetitions from which *repeatable* is computed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bounds:

@@ -50,11 +50,6 @@ class Goal:
         """Return the utility of a flow; `queueing_delay_ms` is a 95th percentile."""
         return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
-    @property
-    def given_for_half(self) -> float:
-        """Fraction of the gain that a user would give up to halve the cost."""
-        return share_given(self.price)
-
 
 def share_given(price: float) -> float:
     """Return the fraction of throughput that a user would give up to halve the delay."""

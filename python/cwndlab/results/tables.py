@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLES = ("flows", "links", "samples", "events", "acks")
-LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""Tables that exist only for runs on a real network."""
 
 ROWS_AT_ONCE = 1 << 14
 """Maximum number of rows in memory while a large file is read or written."""

@@ -16,7 +16,6 @@ from cwndlab.schema.types import DurationText, SamplesText, SizeText
 
 DEFAULT_STACK = "linux-6.1"
 DirectionWord = Literal["forward", "reverse", "downlink", "uplink"]
-Whole = Annotated[int, Field(gt=0, le=2**63 - 1)]
 MOST_FLOWS = 10_000
 User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 

@@ -33,36 +33,6 @@ SizeText = Annotated[
     PlainSerializer(quantity.format_size),
     _schema("a size with its unit", "1500 bytes", "64 KiB"),
 ]
-ShareText = Annotated[
-    int,
-    BeforeValidator(quantity.parse_share),
-    PlainSerializer(quantity.format_share),
-    _schema("a share in percent", "1 %", "0.05 %"),
-]
-DecibelText = Annotated[
-    int,
-    BeforeValidator(quantity.parse_decibel),
-    PlainSerializer(quantity.format_decibel),
-    _schema("a ratio of powers in dB", "16.5 dB"),
-]
-PowerText = Annotated[
-    int,
-    BeforeValidator(quantity.parse_power),
-    PlainSerializer(quantity.format_power),
-    _schema("a power in dBm", "20 dBm"),
-]
-LengthText = Annotated[
-    int,
-    BeforeValidator(quantity.parse_length),
-    PlainSerializer(quantity.format_length),
-    _schema("a length with its unit", "2.5 m"),
-]
-FrequencyText = Annotated[
-    int,
-    BeforeValidator(quantity.parse_frequency),
-    PlainSerializer(quantity.format_frequency),
-    _schema("a frequency with its unit", "20 MHz"),
-]
 SamplesText = Annotated[
     int,
     BeforeValidator(lambda value: 0 if value == "none" else quantity.parse_duration(value)),

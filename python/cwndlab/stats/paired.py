@@ -46,35 +46,15 @@ class Difference:
     """The difference between two algorithms, computed over pairs of runs.
 
     `relative` is (average of ours / average of theirs - 1) with its interval. Verdicts use this
-    effect size, and `dominance` shows how consistent the sign is over pairs. Cohen's d is not
-    suitable: paired simulated runs vary so little that Cohen's d is very large even for irrelevant
-    differences. `is_negligible` is the outcome of two one-sided tests at 5 %: it is true if the
-    90 % interval lies within plus or minus the smallest effect.
+    effect size. Cohen's d is not suitable: paired simulated runs vary so little that it is very
+    large even for irrelevant differences. `is_negligible` is the outcome of two one-sided tests at
+    5 %: it is true if the 90 % interval lies within plus or minus the smallest effect.
     """
 
     relative: Interval
     is_negligible: bool
     p_value: float
     pairs: int
-    pairs_above: int
-    pairs_below: int
-    smallest_effect: float
-
-    @property
-    def is_settled(self) -> bool:
-        """True if the difference is certainly larger or smaller than the smallest effect."""
-        if self.is_negligible or self.relative.low is None or self.relative.high is None:
-            return True
-        nearest = max(self.relative.low, -self.relative.high)
-        return nearest >= self.smallest_effect
-
-    @property
-    def dominance(self) -> float:
-        """Share of positive pairs minus share of negative pairs, from -1 to 1.
-
-        This is Cliff's delta for pairs (N. Cliff, Psychological Bulletin 114 (1993), "d within").
-        """
-        return (self.pairs_above - self.pairs_below) / self.pairs
 
     @property
     def direction(self) -> int:
@@ -130,16 +110,12 @@ def compare_pairs(
     inner = relative_difference(a, b, average=average, confidence=within, draws=draws)
     bounds = (inner.estimate, inner.estimate) if inner.low is None else (inner.low, inner.high)
     is_negligible = all(bound is not None and abs(bound) < smallest_effect for bound in bounds)
-    deltas = a - b
     tested = (np.log(a), np.log(b)) if average is Average.GEOMETRIC else (a, b)
     return Difference(
         relative=relative,
         is_negligible=is_negligible,
         p_value=paired_permutation_test(*tested).p_value,
         pairs=len(pairs),
-        pairs_above=int(np.count_nonzero(deltas > 0)),
-        pairs_below=int(np.count_nonzero(deltas < 0)),
-        smallest_effect=smallest_effect,
     )
 
 
