@@ -85,10 +85,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device as every standard stream that the caller has closed (`>&-`).
+    """Open the null device in place of each standard stream that the caller has closed (`>&-`).
 
-    Otherwise, the next file that the process opens, such as a table of results, would become this
-    standard stream.
+    Otherwise, the next file that the process opens, such as a table of results, would take the
+    place of this stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -131,9 +131,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
-    """Return whether the reader of standard output has gone.
+    """Return whether the program that read standard output has closed the pipe.
 
-    click then replaces the stream, and Rich keeps the error as the context of its exit.
+    If so, click has replaced `sys.stdout`, or Rich has raised `end` because of a `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

@@ -50,12 +50,13 @@ def _budget_s(text: str) -> float:
     "--link",
     "links",
     multiple=True,
-    more="Repeat this option to describe several classes of users, one link each.",
+    more="Repeat this option for several classes of users, each with its own link.",
 )
 @click.option(
     "--users",
     metavar="NAME",
-    help="Population of users with different links: mobile, home, train, satellite or a TOML file.",
+    help="Group of users with different links (a population): mobile, home, train, satellite, or "
+    "a TOML file.",
 )
 @click.option(
     "--trace",
@@ -93,7 +94,8 @@ def _budget_s(text: str) -> float:
     "--mixes",
     "has_mixes",
     is_flag=True,
-    help="For the report, also simulate mixes of many flows with different algorithms.",
+    help="For the report, also simulate how the recommended algorithm shares the link with other "
+    "algorithms, for different numbers of flows, round-trip times and queues.",
 )
 @click.option(
     "--apply",

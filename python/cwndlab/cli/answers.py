@@ -29,8 +29,8 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="Main use of the network. The uses web, video, rpc and call each have a specific goal, "
-    "which replaces --goal.",
+    help="Main use of the network. If it is web, video, rpc or call, a specific goal replaces "
+    "--goal.",
 )
 goal_option = click.option(
     "--goal",
@@ -51,7 +51,10 @@ baseline_option = click.option(
 
 
 def print_answers(answers: Answers, output_format: str) -> None:
-    """Print the decision and its numbers as JSON or CSV, one entry for each setting."""
+    """Print one row for each algorithm in each setting, as JSON or CSV.
+
+    JSON also contains the decisions.
+    """
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
         print_rows(rows, output_format)

@@ -36,7 +36,7 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     default="sim",
     show_default=True,
     help="Run the cases in the simulator, on this machine's kernel in real time (needs root), or "
-    "on stock Linux in a virtual machine; kernels load the algorithm as BPF.",
+    "on stock Linux in a virtual machine. Kernels run the algorithm as a BPF program.",
 )
 @click.option(
     "--kernel",

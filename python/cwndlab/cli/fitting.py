@@ -133,10 +133,10 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
 
 
 def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tuple[Path, str]:
-    """Fit links to measurements; return the file of these links and the measured algorithm.
+    """Fit links to measurements, and write the links to a file.
 
-    The fit is printed only if the output format is "table": other formats contain only the
-    decision.
+    Return the path of this file, and the name of the measured algorithm. The fit is printed only
+    if the output format is "table": other formats contain only the decision.
 
     Raises:
         MeasurementError: no link can be inferred from any of the measurements.
@@ -165,8 +165,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         path.write_text(write_toml(document), encoding="utf-8")
     if output_format == "table":
         say(
-            f"In {out}, each link is weighted by its connections; in {out.stem}-by-bytes.toml, by "
-            "its bytes.",
+            f"In {out}, each link is weighted by the number of its connections; in "
+            f"{out.stem}-by-bytes.toml, by the number of its bytes.",
             "",
         )
     return out, clients[0][0].flow.algorithm
@@ -207,7 +207,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that propose the most useful next measurement; none if its benefit is small."""
+    """Return lines that propose the most useful next measurement; no lines if it helps little."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)

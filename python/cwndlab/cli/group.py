@@ -169,7 +169,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "schema": CommandEntry(
             "cwndlab.cli.profiles",
             "schema_command",
-            "Print the JSON Schema of study files or users files, for use in text editors.",
+            "Print the JSON Schema of study files, or of files for `advise --users`.",
         ),
     },
 }

@@ -47,10 +47,10 @@ def import_command(
     """Import the measurements in FOLDER as results.
 
     FOLDER may contain JSON output of iperf3, logs of ss -tin, packet captures (pcap, pcapng), and
-    Web100 or other CSV files. Each name in braces in --pattern becomes a factor by which runs are
-    compared. Runs with the same {repetition} are compared with each other, as pairs. Files that
-    differ only in {side} (client, server) describe the two ends of one transfer. {} matches any
-    text.
+    Web100 or other CSV files. Each name in braces in --pattern becomes a factor, and runs are
+    compared by its values. Runs with the same {repetition} are compared with each other, as pairs.
+    Files that differ only in {side} (client, server) describe the two ends of one transfer. {}
+    matches any text.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(

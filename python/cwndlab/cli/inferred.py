@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    """Simulate networks that a paper may have measured, and print which of them match its numbers.
+    """Infer a paper's network from simulations, and print how well it predicts the paper's numbers.
 
     Raises:
         UnknownNameError: cwndlab has no plan for inferring this paper's network.
@@ -58,7 +58,7 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
-    tell("fitting the networks to the paper's numbers, also with shuffled names")
+    tell("fitting the networks to the paper's numbers, also with shuffled names of the variants")
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
     shuffled = shuffled_errors(numbers, networks)
@@ -82,7 +82,7 @@ def _given(fit: PaperFit) -> str:
 
 
 def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
-    """Return the prior range of one setting, and the range that follows from the given numbers."""
+    """Return a row for a setting: its prior range, and the range inferred from the paper."""
     shares, weights = fit.inferred.points[:, n], fit.inferred.weights
     if key.choices:
         names = [key.value_at(float(share)) for share in shares]
@@ -110,8 +110,12 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "error of the grand mean": _percent(np.mean([each.error_of_mean for each in own])),
-                "in the 90 % interval": f"{sum(each.is_inside for each in own)} of {len(own)}",
+                "error of predicting the grand mean": _percent(
+                    np.mean([each.error_of_mean for each in own])
+                ),
+                "numbers in the 90 % interval": (
+                    f"{sum(each.is_inside for each in own)} of {len(own)}"
+                ),
             }
         )
     return rows
@@ -121,10 +125,10 @@ def _comparison(fit: PaperFit, shuffled: Floats) -> str:
     better = _as_good(fit, shuffled)
     return (
         f"{plural(len(fit.predicted), 'number')} predicted with a mean error of "
-        f"{_percent(fit.error)}; predicting the mean of all the paper's numbers instead has an "
-        f"error of {_percent(fit.error_of_mean)}. As a test, the names of the variants were "
-        f"shuffled in {len(shuffled)} fits, of which {better} have an equal or smaller error (p = "
-        f"{_p_value(fit, shuffled):.3f})."
+        f"{_percent(fit.error)}. The mean error is {_percent(fit.error_of_mean)} if each number is "
+        "predicted by the mean of all the paper's numbers for the same metric and direction. As a "
+        f"test, the names of the variants were shuffled in {len(shuffled)} fits; in {better} of "
+        f"these fits, the error is equal or smaller (p = {_p_value(fit, shuffled):.3f})."
     )
 
 
@@ -133,7 +137,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return the number of fits with shuffled names whose error is at most that of the fit."""
+    """Return how many fits with shuffled names have at most the error of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

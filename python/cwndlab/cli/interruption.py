@@ -65,7 +65,10 @@ def _interrupt(_signal: int, frame: FrameType | None) -> None:
 
 
 def _is_importing_polars(frame: FrameType | None) -> bool:
-    """Return whether Polars is being imported (0.1 s); an exception would make it panic."""
+    """Return whether Polars is being imported.
+
+    An exception during the import, which takes 0.1 s, would make Polars panic.
+    """
     while frame is not None:
         code = frame.f_code
         if code.co_name == "<module>" and frame.f_globals.get("__name__") == "polars":

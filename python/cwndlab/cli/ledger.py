@@ -44,8 +44,8 @@ def ledger_command(
     """Show how often the predictions in a ledger came true.
 
     A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
-    on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose entries
-    the command adds to the ledger before it shows the ledger.
+    on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger: the command
+    first adds the entries of FILE to the ledger that it shows.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"

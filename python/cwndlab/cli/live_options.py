@@ -31,7 +31,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--server",
         metavar="HOST",
-        help="Measurement server, as HOST or HOST:PORT, which runs `cwndlab serve`.",
+        help="Measurement server that runs `cwndlab serve`, as HOST or HOST:PORT.",
     ),
     token_option,
     fingerprint_option,
@@ -113,7 +113,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--server",
         metavar="HOST",
         required=True,
-        help="Measurement server, as HOST or HOST:PORT, which runs `cwndlab serve`.",
+        help="Measurement server that runs `cwndlab serve`, as HOST or HOST:PORT.",
     )
     return server_option(token_option(fingerprint_option(with_address)))
 

@@ -1,4 +1,4 @@
-"""`cwndlab papers`, and the table with a verdict on each claim that `cwndlab reproduce` prints."""
+"""`cwndlab papers`; print the table of verdicts on claims for `cwndlab reproduce`."""
 
 from __future__ import annotations
 

@@ -78,5 +78,8 @@ def host_show(name: str, output_format: str) -> None:
 @click.command("schema")
 @click.argument("of", type=click.Choice(["study", "users"]), default="study")
 def schema_command(of: Literal["study", "users"]) -> None:
-    """Print the JSON Schema of study files or users files, for use in text editors."""
+    """Print the JSON Schema of study files, or of files for `advise --users`.
+
+    Text editors use the schema to complete and check these files.
+    """
     click.echo(schema_text(of), nl=False)

@@ -189,7 +189,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
 
 
 def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
-    """Write the report and return its path; without figure files if `is_quick` is set."""
+    """Write the report, without figure files if `is_quick` is set, and return the report's path."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
     formats = () if is_quick else FORMATS

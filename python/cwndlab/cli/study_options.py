@@ -27,7 +27,8 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""Placeholders of values in the help, keyed by the option's key or by the value's parser."""
+"""Placeholders that the help shows for values, by the option's key in a study or by the function
+that parses the value."""
 
 
 def study_option(
@@ -40,7 +41,8 @@ def study_option(
 
     Args:
         key: key of the schema; its description becomes the option's help.
-        *names: flags and the argument's name, if they are not derived from the key.
+        *names: flags of the option, and the name of the argument that receives its value; if
+            absent, both are derived from the key.
         more: sentences to append to the help of the option.
         **changes: arguments of `click.option` that replace the arguments derived from the schema.
     """
@@ -73,7 +75,7 @@ def help_of(field: FieldInfo, more: str = "") -> str:
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """Return the type in an annotation, without None as an alternative, and its metadata."""
+    """Return the type in an annotation, leaving out `| None`, and the annotation's metadata."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

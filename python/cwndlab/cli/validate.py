@@ -127,7 +127,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay algorithm calls recorded in the kernel, or return why no algorithm can be loaded."""
+    """Replay the kernel's calls of each algorithm; if algorithms cannot be loaded, say why."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""

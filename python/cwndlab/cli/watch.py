@@ -28,7 +28,9 @@ def watch_command(interface: str | None, duration: str | None) -> None:
     terminal. To see the congestion window of downlink transfers, run it on the server.
     """
     if sys.platform != "linux":
-        msg = "cwndlab watch needs Linux; run it on the machine of the connection that runs Linux"
+        msg = (
+            "cwndlab watch needs Linux; if the other end of the connection runs Linux, run it there"
+        )
         raise CwndlabError(msg)
     until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
     watch = Watch(interface)

@@ -21,7 +21,8 @@ _HEADS = {
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
-"""Terminal widths, in characters, below which headings are shortened and cells may be wrapped."""
+"""Terminal widths in characters: below the first, headings are shortened; below the second, cells
+may be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
 """Columns whose cells are not wrapped if the table has at most `_FITTING` columns."""

@@ -10,7 +10,7 @@ from cwndlab.text.wording import percent
 
 
 def terminal_decision(decision: Decision) -> list[Text | Table]:
-    """Return the headline, sentences on changes and conditions, and a table of probabilities."""
+    """Return the headline of a decision, its explanation, and a table of probabilities."""
     lines: list[Text | Table] = [Text(headline(decision), style="bold")]
     lines += [Text(sentence) for sentence in sentences(decision)]
     if decision.best and not decision.is_alone:

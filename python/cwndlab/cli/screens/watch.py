@@ -39,7 +39,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
         drawn, legend = list(enumerate(tracks)), ""
         if number == 0 and interface is not None:
             drawn = [(_INTERFACE, interface), *drawn]
-            legend = f"; grey: all of {interface.name}"
+            legend = f"; grey: all traffic on {interface.name}"
         lines += _chart(f"{title}{legend}", drawn, value, watch.now_s, columns, sizes[number])
     lines += [_marks(tracks, watch.now_s, columns), _times(columns)]
     lines += _table(tracks, watch.now_s, width)
