@@ -43,7 +43,7 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Parameter of a measure of the window, such as 2 for its value after the second loss."""
+    """Parameter of a measure of the congestion window: 2, for example, selects the second loss."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -133,7 +133,7 @@ class _ClaimFacts(Model):
     own_data: str
     """Section or page of the paper with the claim's numbers, if they are not in a table."""
     lacks: str = ""
-    """Runs that the claim needs but the study lacks. A claim without parts is not tested."""
+    """Runs that the claim needs but the study lacks. Required if no part tests the claim."""
 
 
 class _WrittenClaim(_ClaimFacts):
@@ -165,16 +165,19 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that replace the claim's levels in runs with the change."""
+    """Levels of factors that select the runs with the change, in place of the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels of factors; only runs with these levels are compared, with and without the change."""
+    """Levels of factors that all compared runs have, with and without the change."""
     variants: dict[str, str] = Field(default={})
     """Variants that replace other variants, keyed by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
         if not (self.levels or self.variants) or not (self.claims or self.tables):
-            msg = f"{self.changed}: an experiment needs levels or variants, and claims or tables"
+            msg = (
+                f"{self.changed}: an experiment needs levels or variants to change, and claims or "
+                "tables to explain"
+            )
             raise ValueError(msg)
         return self
 
@@ -254,7 +257,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"`explains` names {', '.join(unknown)}, which is not a claim of the paper",
+            f"`claims` names {', '.join(unknown)}, but the paper has no such claim",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -290,12 +293,12 @@ def _parts(
 ) -> Iterator[ClaimPart]:
     """Yield the parts of a claim that one entry of the file defines.
 
-    There is one part for each combination of values in `each`. `where` does not restrict a factor
-    whose levels are the rows of the part. If the entry sets the level "any" for a factor, the
-    `where` of the study does not restrict this factor either.
+    There is one part for each combination of values in `each`. A part uses only runs with the
+    levels in `where` of the study and of the entry. Two kinds of factors are not restricted: the
+    factor whose levels are the rows of the part, and factors with the level "any" in the entry.
 
     Raises:
-        FieldError: the value is not an expression, or `each` does not list a name.
+        FieldError: the value is not an expression, or `what` has a name that is not in `each`.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}

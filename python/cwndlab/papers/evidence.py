@@ -157,7 +157,7 @@ class ReplacedVariants:
     """Evidence in which some variants replace other variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
-        """Store the evidence, and the replacing variants, keyed by the replaced variants."""
+        """Store the evidence, and the replacing variant for each replaced variant."""
         self._runs = runs
         self._replaced_by = replaced_by
 

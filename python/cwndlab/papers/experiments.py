@@ -101,7 +101,7 @@ class TableTrial:
     """Mean absolute relative difference from the paper without the change."""
     after: float
     within: float
-    """Largest mean difference at which a table agrees with the paper."""
+    """Tolerated relative difference of each cell from the paper."""
 
     @property
     def subject(self) -> str:

@@ -2,9 +2,9 @@
 
 `reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's row
 named 2 in the paper's table (for two flows, for example), `reno['50 kB']` is the row of this name,
-`reno[3:7]` are the rows 3 to 7, and `all` are all variants. Numbers, the four arithmetic operations
-and the functions in `FUNCTIONS` are applied to means over runs. The same expression is evaluated
-for the table in the paper and for our runs.
+`reno[3:7]` are the rows 3 to 7, and `all` stands for all variants. Numbers, the four arithmetic
+operations and the functions in `FUNCTIONS` are applied to means over runs. The same expression is
+evaluated for the table in the paper and for our runs.
 """
 
 import ast
@@ -203,4 +203,4 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions that expressions may use, applied along the first axis."""
+"""Functions that expressions may use; the first axis of their argument runs over table cells."""

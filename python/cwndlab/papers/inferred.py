@@ -1,4 +1,4 @@
-"""Read the verdicts *as inferred* on a paper's claims, which `reproduce ID --inferred` stores."""
+"""Read the verdicts on a paper's claims that `reproduce ID --inferred` has stored."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,10 @@ INFERRED_FILE = "inferred.json"
 
 
 def read_inferred(results: Path, paper_id: str) -> dict[str, str]:
-    """Return the verdict on each claim as inferred, with its probability, by the claim's ID.
+    """Return the verdict on each claim, with the probability that the claim is true, by ID.
 
-    The file is in the folder `ID-inferred` beside the results of the paper's study. The dictionary
-    is empty if the file does not exist or is damaged.
+    The verdicts are in a file of the folder `ID-inferred` beside the results of the paper's study.
+    The dictionary is empty if the file does not exist or is damaged.
     """
     path = results.parent / f"{paper_id}-inferred" / INFERRED_FILE
     try:

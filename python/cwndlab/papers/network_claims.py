@@ -1,8 +1,9 @@
 """Decide the claims of a paper on the networks that were inferred from some of its numbers.
 
 A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
-network, *fails* if this probability is at most 5 %, and is *undecided* otherwise.  A value that
-uses only the given columns is not a prediction; it does not count.
+network, *fails* if this probability is at most 5 %, and is *undecided* otherwise. The networks were
+inferred from some columns of the paper's tables. A value that uses only these columns is not a
+prediction, and does not count.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class InferredClaim:
 
 
 class _OnNetworks:
-    """Flows on the networks of a fit; each network takes the place of a repetition."""
+    """Flows simulated on the inferred networks; each network is treated as a repetition."""
 
     def __init__(self, results: FlowResults, places: list[int]) -> None:
         self.samples: Callable[..., pl.DataFrame] = results.samples
@@ -103,7 +104,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the value of a part of a claim on each inferred network; None without runs."""
+    """Return the value of a part of a claim on each inferred network; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

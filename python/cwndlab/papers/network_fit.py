@@ -1,10 +1,10 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
 Every variant is simulated on networks that are drawn from the ranges of a plan. The networks whose
-numbers resemble the given columns are weighted and adjusted as for a measurement
-(`cwndlab.inference.importance`), and predict the numbers of all other columns. Whether this is
-better than chance is tested with shuffled names: the same fit after the names of the variants have
-been permuted in the paper's tables.
+numbers resemble the given columns of the tables are weighted, and their numbers are adjusted, by
+the method for measurements (`cwndlab.inference.importance`). These networks then predict the
+numbers of all other columns. To test whether the prediction is better than chance, the fit is
+repeated after the names of the variants have been shuffled in the paper's tables.
 """
 
 from __future__ import annotations
@@ -100,14 +100,14 @@ class PaperFit:
 
     @property
     def error_of_mean(self) -> float:
-        """Mean relative error if every number is predicted by its grand mean."""
+        """Mean relative error if each number is predicted by the grand mean of its quantity."""
         return float(np.mean([each.error_of_mean for each in self.predicted]))
 
 
 def table_numbers(
     tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
 ) -> list[TableNumber]:
-    """Return the numbers of a paper's tables with our number on each network.
+    """Return each number of a paper's tables, together with our number on each network.
 
     Numbers of variants and rows that were not simulated are left out.
 
@@ -160,8 +160,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative error of fits after the names of the variants were permuted.
 
-    Each of the fits uses one permutation of the columns, which is the same in all tables; tables
-    with a single column keep their name.
+    Each fit uses one permutation, which is the same in all tables. A number does not change if the
+    tables lack the same number for the other variant.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
@@ -175,7 +175,7 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers with the values that the paper gives for other variants."""
+    """Return the numbers after the paper's values have been exchanged between variants."""
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

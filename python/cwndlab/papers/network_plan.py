@@ -1,8 +1,8 @@
 """Read how a paper's network is inferred, and build the study that simulates possible networks.
 
-The plan is stored in `data/papers/ID/inference.toml`. It was committed before the first fit: the
-columns of the paper's tables from which the network is inferred, and the ranges of the settings
-that the paper does not state.
+The plan is stored in `data/papers/ID/inference.toml`, and was committed before the first fit. It
+contains the columns of the paper's tables from which the network is inferred, and the ranges of the
+settings that the paper does not state.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class PaperPlan(Model):
     tables: tuple[str, ...]
     """Names of the paper's tables that are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
-    """Levels that are simulated, for some factors of the study; all levels of other factors are
-    simulated."""
+    """Levels that are simulated, by factor of the study. If a factor is not listed, all of its
+    levels are simulated."""
     range: dict[str, Range]
     """Ranges of the settings that the paper does not state."""
 

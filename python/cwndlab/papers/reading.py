@@ -109,7 +109,7 @@ def _threshold_after(series: WindowSeries, number: float) -> float | None:
 
 
 def _slow_start_again(series: WindowSeries, number: float) -> float | None:
-    """Return the window when slow start ends after the n-th loss episode's timeout."""
+    """Return the window at which slow start ends after the timeout of the n-th loss episode."""
     episodes = series.episodes
     index = int(number) - 1
     if not 0 <= index < len(episodes) or not episodes[index].has_timeout:
@@ -146,5 +146,5 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
 }
 """Measures by name; the second argument of each function is the `at` of the check.
 
-`at` is a level, the number of an episode (counted from 1), or the start time of the saw-tooth.
+`at` is a window in packets, the number of a loss episode (counted from 1), or a start time.
 """

@@ -108,7 +108,7 @@ def read_plot(
 def paper_values(
     plot: PaperPlot, tables: Sequence[PaperTable], variant_factor: str
 ) -> list[dict[str, tuple[float, float]]]:
-    """Return the paper's own numbers for a plot, as ranges in our unit, by panel and variant.
+    """Return the paper's own numbers for a plot in our unit: a range for each panel and variant.
 
     The numbers come from the tables with the same metric, direction and levels of factors.
     """
@@ -136,7 +136,10 @@ def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return a Polars expression for runs with these levels; ignore factors without a column."""
+    """Return a Polars expression that selects runs with these levels.
+
+    Factors without a column are ignored.
+    """
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()

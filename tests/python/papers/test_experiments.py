@@ -181,7 +181,7 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         "claim": [],
         "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
     }
-    with pytest.raises(CwndlabError, match="`explains` names d, which is not a claim of the paper"):
+    with pytest.raises(CwndlabError, match="`claims` names d, but the paper has no such claim"):
         parse_claims(toml(document), "x")
 
 
