@@ -101,7 +101,7 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the common range: the smaller of those for goodput and RTT."""
+        """Fraction of runs in the common range, for goodput or RTT, whichever is smaller."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property

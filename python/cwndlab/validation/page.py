@@ -106,14 +106,14 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the largest 99th percentile of emulated packets' lateness in µs; "" if unknown."""
+    """Return the 99th percentile of packets' lateness in the worst run in µs; "" if unknown."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """Return positions of dots, one for each run, on an axis of at least ±5 %."""
+    """Return the positions of dots, one for each run, on an axis that spans at least ±5 %."""
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}

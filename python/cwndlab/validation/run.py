@@ -124,7 +124,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the study's document and all factor levels that are tables."""
+    """Return the tables in which a study may set links: its document, and factor levels."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 
