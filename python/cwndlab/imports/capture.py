@@ -38,7 +38,7 @@ def is_capture(head: bytes) -> bool:
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; each direction of a connection that carries data becomes a flow."""
+    """Read a capture; every direction in which a connection carries data becomes a flow."""
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
     except ValueError as error:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Version of the import code; it is incremented when the same files may give different values."""
+"""Version of the import code; every change that may alter imported values increments it."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -113,7 +113,7 @@ class _ImportedRun:
 def import_folder(request: ImportRequest) -> ImportSummary:
     """Read the files of a folder whose names match the pattern, and store the runs as results.
 
-    The summary lists files that contain no run; failed runs are stored as failures.
+    The returned summary lists the files without a usable run. Failed runs are stored as failures.
 
     Raises:
         MeasurementError: no file matches the pattern, or no file contains a run.
@@ -170,7 +170,9 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """Read a file, whose content identifies its format; return measurement and SHA-256.
+    """Read a file, and return its measurement and its SHA-256.
+
+    The content of the file identifies its format.
 
     Raises:
         MeasurementError: the file contains no measurement.
@@ -204,7 +206,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Combine the two files that the ends of a transfer wrote into one run."""
+    """Merge runs that the two ends of the same transfer recorded."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -224,10 +226,11 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Determine each run's algorithm from the sender's report, or else from the file name.
+    """Set each run's algorithm: the name in its file name, or else the name in its content.
 
-    If the two differ, the run is not attributed to the algorithm in the file name. A run whose
-    algorithm is unknown is removed from `runs`.
+    If the content names another sending algorithm, the column `sent_by` contains that name, and the
+    run is not attributed to the algorithm in the file name. A run without either name is removed
+    from `runs`.
     """
     notes = []
     for run in list(runs):
@@ -267,7 +270,7 @@ def _canonical(name: str) -> str:
 
 
 def _number(runs: list[_ImportedRun]) -> None:
-    """Number the repetitions of each combination of factors, in order of file name or time."""
+    """Number the repetitions of each combination of factors, by start time and then file name."""
     cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)
@@ -288,7 +291,10 @@ def _number(runs: list[_ImportedRun]) -> None:
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """Return the runs in the format of a study's matrix; runs with equal seeds form a group."""
+    """Return the runs as a table in the format that studies use.
+
+    Runs with equal seeds are compared with each other.
+    """
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],

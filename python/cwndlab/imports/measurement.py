@@ -77,7 +77,7 @@ FLOW_COLUMNS = (
     "datagram_loss_pct",
     "datagram_delay_p95_ms",
 )
-"""Columns of the table `flows` of a measurement: those of simulations, and `sent_by`."""
+"""Columns of the table `flows` of a measurement: the columns of simulations, and `sent_by`."""
 
 SAMPLE_COLUMNS = (
     "flow",
@@ -115,7 +115,7 @@ class Measurement:
     """Parts of the time series; each part contains some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """Flow numbers with the samples and events that are stored on disk, to save memory."""
+    """Time series that are kept on disk to save memory, each with the number of its flow."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
@@ -144,7 +144,7 @@ class Measurement:
                 _check_samples(part)
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """Return the tables of the run as stored in results: a list or a series for each column."""
+        """Return the tables of the run for results: each column is a list or a Polars series."""
         pieces = list(self._pieces())
         samples = [part for own, _ in pieces for part in own]
         return {
@@ -224,7 +224,7 @@ def mbit_s(size_bytes: float, time_s: float) -> float | None:
 
 
 def finite(text: str) -> float | None:
-    """Return the number in a text; None if it has none, or if the number is too large."""
+    """Return a text as a number; None if the text is not a number, or the number is too large."""
     try:
         value = float(text)
     except ValueError:

@@ -139,7 +139,7 @@ def label(value: str) -> str | int | float:
 
 
 def _is_reserved(name: str) -> bool:
-    """Return whether results contain a measured quantity, or a key, of this name."""
+    """Return whether results use this name for a measured quantity or for a key column."""
     return name in _RESERVED or any(
         each["name"] == name and (each["type"] == "real" or unit_of(name))
         for each in core.columns()

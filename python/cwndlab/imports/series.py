@@ -63,11 +63,11 @@ class Series:
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row: rates and means exclude the warm-up, counts include it."""
+        """Return the flow's row of the table `flows`; only its counts include the warm-up."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return samples with times since `begin_s`, and with rates since the previous sample."""
+        """Return samples; times begin at `begin_s`, rates cover the time since the last sample."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),

@@ -191,7 +191,7 @@ class LongSeries:
     """Names of the columns in results, by their names in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row: rates and means exclude the warm-up, counts include it."""
+        """Return the flow's row of the table `flows`; only its counts include the warm-up."""
         return flow_row(self._pieces, warm_up_s)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:

@@ -1,4 +1,7 @@
-"""Compute a flow's row from a long time series, which is read several times, piece by piece."""
+"""Compute a flow's row of the table `flows` from a long time series.
+
+The series is read several times, piece by piece.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _DIGIT_BITS = 16
 
 
 def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
-    """Return a flow's row: rates and means after the warm-up, counts over the whole series.
+    """Return a flow's row of the table `flows`; only its counts include the warm-up.
 
     Args:
         pieces: function that returns the series from its beginning, in pieces, each of which begins
@@ -190,7 +193,7 @@ class _Window:
         self.rtt.add(self.round_trips(piece))
 
     def round_trips(self, piece: Series) -> Numbers:
-        """Return the valid round-trip times within the measured time."""
+        """Return the valid round-trip times of the samples after the warm-up."""
         if self._smoothed not in piece.columns:
             return np.empty(0)
         in_window = (piece.t_s >= self.begin_s) & (piece.t_s <= self.end_s)
