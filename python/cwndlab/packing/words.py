@@ -55,19 +55,20 @@ def methods(results: Results, origin: Origin) -> str:
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
     where = " and ".join(_BACKENDS.get(each, each) for each in backends)
     if results.imported is not None:
-        text = f"{plural(len(entries), 'transfer')} measured with other tools were imported. "
+        text = f"The data come from {plural(len(entries), 'transfer')} measured with other tools. "
         return f"# Methods\n\n{text}{origin.description}\n"
     study = results.study
     factors = "; ".join(
         f"{name}: {', '.join(str(level) for level in levels)}"
         for name, levels in study.factors.items()
     )
-    text = f"""{plural(len(entries), "run")} of {format_duration(study.model.duration)} were
-computed with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
+    text = f"""cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}) carried out
+{plural(len(entries), "run")} of {format_duration(study.model.duration)} {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
-Each combination was run {study.repetitions} times. In each repetition, all algorithms had the same
-channel conditions, so algorithms are compared in pairs. All random seeds derive from the seed of
-the study, {study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
+Each combination was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
+the same channel conditions, so algorithms are compared in pairs. All random seeds derive from the
+seed of the study, {study.model.seed}.
+{"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
 Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
 correction for multiple comparisons. Goodput
 is the payload delivered in order to the application, divided by the time since the end of the
