@@ -2,8 +2,8 @@
 
 This package fills in all defaults except the defaults of links, which the compiled core fills in.
 The delay of a link applies to both directions unless `[reverse_link]` sets another delay. By
-default, a queue holds 1 BDP, but at least the initial congestion window if the link has a rate, and
-at least 250 packets if the link is a trace; the BDP of a trace is computed from its mean rate.
+default, a queue holds 1 BDP, computed from the rate of the link or from the mean rate of a trace.
+The minimum is the initial congestion window for a link with a rate, and 250 packets for a trace.
 Packets in a Mahimahi trace have 4 bytes of framing each.
 """
 
@@ -125,7 +125,10 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of each other algorithm in the rotation, in the order of their runs."""
+    """Return the flows of the runs before a measured run: one run for each other algorithm.
+
+    The order is that of `rotation`, beginning after the study's own algorithm.
+    """
     turns = study.rotation
     if not turns:
         return ()
@@ -160,8 +163,8 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
                 raise FieldError(
                     (place,),
                     (
-                        "a network device in front of a wire needs a rate; only a cell or a Wi-Fi "
-                        "channel determines when a device without a rate sends"
+                        "a network device in front of a wire needs a rate; it may lack a rate only "
+                        "if a cell or a Wi-Fi channel determines when it sends"
                     ),
                 )
 
@@ -176,7 +179,7 @@ class ResolvedLink:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Content of each trace, by its name in the path."""
+        """Content of each trace, by the trace's name in the network path."""
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:

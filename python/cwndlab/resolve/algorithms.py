@@ -88,7 +88,7 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """Return the name under which results list a built-in algorithm or an algorithm file.
+    """Return the name that results use for an algorithm, which may be built-in or in a file.
 
     Raises:
         UnknownNameError: no algorithm has this name.

@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if both use the study's algorithm."""
+        """The machine that keeps its default algorithm; None if both run the study's."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -251,7 +251,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """Return the size and the number of outstanding requests of an SFTP client."""
+    """Return the size of an SFTP client's requests, and the number of outstanding requests."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(key, f"no such client; the known clients are {', '.join(sftp_clients())}")

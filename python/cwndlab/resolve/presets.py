@@ -176,10 +176,10 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry that applies to a value.
+    """Return the entry of `marks` that applies to a value.
 
-    An entry is named after the path of the value, a table that contains the value, or one of the
-    keys on the path; the entry `*` applies to all other values.
+    The name of an entry is the path of the value, the path of a table that contains the value, or a
+    single key of that path. The entry `*` applies to all other values.
     """
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))

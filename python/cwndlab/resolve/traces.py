@@ -46,7 +46,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network; contains the delay without load if recorded."""
+    """One direction of a recorded network, with the delay without load if that was recorded."""
 
     trace: Trace
     delay_ns: int | None
