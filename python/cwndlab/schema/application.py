@@ -175,8 +175,8 @@ class Video(Model):
     """A video sent in chunks; the client chooses each chunk's rate by the amount of buffered video.
 
     The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
-    buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014); the reservoir and
-    the cushion are the same fractions of the buffer as in their paper.
+    buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for
+    the choice of the rate (reservoir and cushion) are the same fractions of the buffer as there.
     """
 
     kind: Literal["video"] = "video"

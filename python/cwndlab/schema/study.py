@@ -127,13 +127,14 @@ class StudyModel(Model):
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="time after the start of each flow that its statistics exclude",
+        description="length of the warm-up; the statistics of each flow exclude this time after "
+        "the start of the flow",
     )
     begin_within: DurationText = Field(
         default=0,
-        description="upper limit of the random time at which a run begins within its trace, so "
-        "each repetition uses a different part of the trace; the time before the run begins is "
-        "not part of the duration",
+        description="upper limit of the random position in a trace at which each repetition "
+        "begins, so that repetitions use different parts of the trace; the duration counts from "
+        "this position",
     )
     start_jitter: DurationText = Field(
         default=0,
@@ -162,8 +163,8 @@ class StudyModel(Model):
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that run in turn between the same hosts; before each measured "
-        "run, the hosts complete one run of each of the other algorithms, in this order",
+        description="algorithms that run in turn between the same hosts, in this order; each "
+        "measured run follows one run of every other algorithm in the list",
     )
     stack: str = Field(
         default=DEFAULT_STACK,

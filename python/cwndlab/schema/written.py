@@ -2,10 +2,10 @@
 
 Hosts, applications and live networks have too many settings to define each of them twice, so the
 SI model is the only definition. `Written` marks a field that study files contain as a quantity
-with a unit. From an SI model, `written_form` derives the model of the same table in study files,
-the written form. By default, all keys of a written form are optional, so that the keys of a preset
-and of a study can be combined. With `is_whole`, all keys that the SI model needs are required.
-`to_si` converts a value in the written form to the SI model.
+with a unit. The written form of an SI model is the model of the same table in study files;
+`written_form` derives it. By default, all keys of a written form are optional, so that the keys of
+a preset and of a study can be combined. With `is_whole`, all keys that the SI model needs are
+required. `to_si` converts a value in the written form to the SI model.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """Return the field of a written form; the field is required unless it has a default."""
+    """Return a field of the model for study files, required unless the field has a default."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -220,7 +220,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Return a value in the form of the SI model's document."""
+    """Return a value as the document of the SI model contains it."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -246,7 +246,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key in study files of the SI model's field at `location`."""
+    """Return the key that study files use for the SI model's field at `location`."""
     path: KeyPath = ()
     models = [model]
     for part in location:
@@ -265,7 +265,7 @@ def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPat
 
 
 def texts(value: Model) -> Iterator[tuple[str, str]]:
-    """Yield the written path and the text of each value that differs from its default."""
+    """Yield the path in study files, and the text, of each value that is not the default."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if name == "kind" or given is None or given == field.default:
