@@ -45,7 +45,7 @@ class Fact:
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return descriptions of parts as lines of text, with the settings in one column."""
+    """Return the parts of a scenario as lines of text, with the settings in one column."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
@@ -352,7 +352,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("algorithms of earlier runs between the hosts", ", ".join(turns)))
+        facts.append(Fact("algorithms run before each measured run", ", ".join(turns)))
     return facts
 
 

@@ -1,10 +1,10 @@
 """List the runs of a study: all repetitions of all combinations of factor levels.
 
 A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or
-a name whose levels are tables. Each of these tables contains a `name` and the paths that the level
-sets, such as the variants of a paper. All combinations of levels are run, except that factors
-listed together in `zip` vary together. `include` keeps only the combinations that match one of its
-rules; `exclude` removes the combinations that match one of its rules.
+a name whose levels are tables. Each of these tables describes one level, such as a variant in a
+paper: a `name`, and a value for each path that the level sets. All combinations of levels are run,
+except that factors listed together in `zip` vary together. `include` keeps only the combinations
+that match one of its rules; `exclude` removes the combinations that match one of its rules.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
     """Return a document's study, the columns of its factors, and its cells.
+
+    A cell is a combination of factor levels.
 
     Args:
         document: the study's document.

@@ -1,8 +1,8 @@
 """Create the runs of a study, with their seeds and keys.
 
 A study may have too many runs to keep all scenarios in memory. Therefore, each scenario is created
-only when it is needed. The runs of a cell differ only in a few numbers, which are inserted into
-the JSON text of the cell.
+only when it is needed. The runs of a combination of levels (cell) differ only in a few numbers,
+which are inserted into the JSON text of the cell.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Run:
 class Runs(Sequence[Run]):
     """All runs of a study, ordered by repetition and then by combination of levels.
 
-    Each repetition runs all cells, so changes over time affect all algorithms equally.
+    Each repetition runs all combinations, so changes over time affect all algorithms equally.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class Runs(Sequence[Run]):
     ) -> None:
         """Prepare the runs of the given combinations of levels.
 
-        Seeds are derived from the study's seed and, if `has_own_seeds`, from the cell's channel.
+        Seeds are derived from the study's seed and, if `has_own_seeds`, from the combination's
+        channel.
         """
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
