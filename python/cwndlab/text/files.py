@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 MOST_TEXT_BYTES = 2**26
-"""Maximum size in bytes of the file of a study, link, population or ledger."""
+"""Maximum size in bytes of a text file, such as a study, a link or a prediction."""
 MOST_TRACE_BYTES = 2**30
 """Maximum size in bytes of a file that contains a recording of a link (a trace)."""
 _PART_BYTES = 2**20

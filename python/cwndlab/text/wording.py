@@ -22,11 +22,11 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def format_estimate(interval: Interval) -> str:
-    """Return a mean and half of its interval, as "31.2 ±0.3", with the significant digits.
+    """Return a mean with the half width of its confidence interval, such as "31.2 ±0.3".
 
-    The half width has one significant digit, or two if the first digit is a 1; the value has at
-    least two digits. The text shows only the value for a single run, for runs with equal values,
-    and for a half width too small to show in four digits of the value.
+    The half width has one significant digit, or two if the first digit is a 1; the mean has at
+    least two digits. The half width is omitted for a single run, for runs with equal values, and
+    if it is too small to show in four digits of the mean.
     """
     half = interval.half_width
     if (half is None or half == 0) and interval.estimate.is_integer():
@@ -65,7 +65,7 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why it has none."""
+    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why none exist."""
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"

@@ -28,7 +28,7 @@ _TAIL = 4000
 
 
 class RefusedForm(CwndlabError):  # noqa: N818  a reply, not an error
-    """A study cannot be started because of problems, each of which names its key."""
+    """A study cannot be started because its form has problems; `problems` lists them by key."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
         """Store the problems of a study, and create a message that lists all of them."""

@@ -72,7 +72,7 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return the run counts of a finished study from its cached summary; None if it is invalid."""
+    """Return the cached run counts of a finished study; None if the cached value is invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
