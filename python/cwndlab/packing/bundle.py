@@ -41,7 +41,7 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
     Args:
         results: the results to pack.
         out: path of the archive, which is a ZIP file.
-        is_anonymous: whether to replace the names of machines, addresses, radio cells and
+        is_anonymous: whether to replace IP addresses and the names of machines, radio cells and
             operators with numbers, and to omit packet captures.
 
     Raises:

@@ -1,4 +1,7 @@
-"""Replace names of machines, addresses, radio cells and operators with consistent pseudonyms."""
+"""Replace IP addresses and names of machines, radio cells and operators with pseudonyms.
+
+Each name has the same pseudonym in all files.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def readme(results: Results) -> str:
 | `data/` | the results: the study, the tables of all runs (Parquet), time and host of each run |
 | `report/` | the report; `report.html` needs no network connection |
 | `figures/` | a script for each figure, which needs only Matplotlib, and the figure's data |
-| `versions.json` | versions of the programs that computed the runs and this archive |
+| `versions.json` | versions of the programs that computed the runs and wrote this archive |
 
 `cwndlab run data/study.toml` repeats the runs; repeated simulations write identical files.
 `cwndlab report data` writes the report again. Any program that reads Parquet can open the tables.
@@ -127,7 +127,7 @@ def _keywords(entry: str) -> list[str]:
 
 
 def versions(results: Results) -> Mapping[str, object]:
-    """Return the versions of the programs that computed the runs and the archive."""
+    """Return the versions of the programs that computed the runs and wrote the archive."""
     runs: dict[str, list[str]] = {}
     for entry in results.history:
         for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):
