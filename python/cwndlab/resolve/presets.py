@@ -2,9 +2,10 @@
 
 A preset contains a title and a `[link]`. It may contain a `[reverse_link]` and tables
 `[period.NAME]` with the keys that differ at certain times of day. `[sources]` states the origin of
-each value: `source`, `assumed`, or `calibrated_to` a named published value. Each assumed value has
-a range in `[ranges]`, or `[fixed]` states why the value has no range. The compiled core reads the
-keys of links; this module reads all other keys.
+each value with one of the keys `source`, `assumed` and `calibrated_to`; the last of these names the
+published result to which the value was fitted. Each assumed value has a range in `[ranges]`, or
+`[fixed]` states why the value has no range. The compiled core reads the keys of links; this module
+reads all other keys.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Preset(Model):
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """Return the paths of assumed values without a range and without a reason for that."""
+        """Return the paths of assumed values that have neither a range nor a `[fixed]` entry."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}

@@ -59,8 +59,8 @@ def size_of(
     """Return the size of a wired link's queue in packets; None if that size is undefined.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
-    wire has no rate. `server_ns` is the part of the one-way delay of the path that default sizes
-    ignore.
+    wire has no rate. `server_ns` is a part of the path's one-way delay; default queue sizes ignore
+    this part.
     """
     rates = {name: mean_rate_bits_per_sec(trace) for name, trace in traces.items()}
     size = core.queue_size(json.dumps(stage), base_rtt_ns(path), server_ns, rates)
