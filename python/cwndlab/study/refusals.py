@@ -58,7 +58,10 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key that the document contains; add the other part to `message`."""
+    """Return the beginning of a key path, as far as the document contains it, and the message.
+
+    If the document contains only a part of the path, the message begins with the key.
+    """
     found = _written(document, key)
     is_short = found != key[: len(found)]
     rest = () if is_short else key[1:] if len(found) < len(key) else ()
@@ -66,7 +69,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of a key that the document contains, or its short key if that is set."""
+    """Return a key path as far as the document contains it, or its short key if that is set."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):
@@ -87,7 +90,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key of the table `link` that stands for the radio key `rest`, if any."""
+    """Return the short key in the table `link` for the radio key `rest`; None if there is none."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

@@ -78,7 +78,8 @@ class Access:
         """Refuse requests that do not come from the page itself.
 
         Raises:
-            Refused: the request comes from another site or without the cookie, or posts no JSON.
+            Refused: the request comes from another site, has no cookie, or posts data other than
+                JSON.
         """
         site = headers.get("Sec-Fetch-Site", "same-origin" if is_post else "none")
         origin = headers.get("Origin")
