@@ -463,7 +463,7 @@ def test_peaks_are_counted_once_however_long(goodput: list[float], peaks: int) -
                 run=pl.lit("a"), flow=0, repetition=0
             )
 
-    counted = 'of_samples = "peaks of twice the mean"\n'
+    counted = 'of_samples = "number of rises to twice the mean"\n'
     text = claim(part().replace('metric = "m"\n', f'metric = "goodput_mbit_s"\n{counted}'))
     known = claims_of(text)
     (own,) = known.claims[0].parts
@@ -491,7 +491,7 @@ def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
         value=Expression("cubic"),
         metric="ssthresh_pkts",
         direction="downlink",
-        of_samples="after losses over the path",
+        of_samples="median after losses (in BDP)",
     )
     found = PaperRuns(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
     assert found == pytest.approx([1.1]), "120, 80 and 110 were left; the first has no before"
