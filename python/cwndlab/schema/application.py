@@ -94,7 +94,7 @@ class WindowedFile(Model):
     """A file sent in blocks; only a limited number of blocks may await acknowledgement."""
 
     kind: Literal["windowed_file"] = "windowed_file"
-    request_bytes: _Size = Field(description="size of each block")
+    request_bytes: _Size = Field(description="size of each block of the file")
     outstanding: _Positive = Field(
         description="maximum number of blocks that have been sent and not yet acknowledged by "
         "the receiving application"
@@ -130,7 +130,9 @@ class Sftp(Model):
 
     kind: Literal["sftp"] = "sftp"
     bytes: _Whole = Field(description="size of the file")
-    request_bytes: Annotated[_Positive, Inferred()] = Field(description="size of each block")
+    request_bytes: Annotated[_Positive, Inferred()] = Field(
+        description="size of each block of the file"
+    )
     outstanding: Annotated[_Positive, Inferred()] = Field(
         description="maximum number of blocks that have been requested and not yet answered"
     )

@@ -58,7 +58,8 @@ class Host(Model):
     separate_buffers: bool = Field(
         default=False,
         description="whether each received segment occupies a buffer of its own in the memory of "
-        "its socket, as those from a TUN interface do; otherwise adjacent segments share buffers",
+        "its socket, as segments from a TUN interface do; otherwise adjacent segments share "
+        "buffers",
     )
     one_processor: bool = Field(
         default=False,

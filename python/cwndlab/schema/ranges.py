@@ -25,11 +25,13 @@ class Basis(Model):
     """Origin of a range or a weight: published, invented, or a mixture of both."""
 
     source: str | None = Field(
-        default=None, description="publication or data set that the value is taken from"
+        default=None,
+        description="publication or data set from which the range or the weight is taken",
     )
     invented: str | None = Field(
         default=None,
-        description="parts of the value that no source supports, with the reasons for their choice",
+        description="parts of the range or the weight that no source supports, with the reasons "
+        "for their choice",
     )
 
     @model_validator(mode="after")

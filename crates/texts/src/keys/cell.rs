@@ -94,7 +94,12 @@ pub(crate) static OUTER_LOOP: Table = Table {
             PPB,
             "intended share of blocks whose first transmission fails",
         ),
-        needed("step", "step_mdb", RATIO, "change of the margin after each failed block"),
+        needed(
+            "step",
+            "step_mdb",
+            RATIO,
+            "change of the margin of the outer loop after each failed block",
+        ),
     ],
 };
 
@@ -348,8 +353,20 @@ pub(crate) static DRIFT: Table = Table {
         shadowing.",
     kind: None,
     keys: &[
-        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the slow variation"),
-        needed("correlation", "correlation_ns", TIME, "correlation time of the slow variation"),
+        needed(
+            "sigma",
+            "sigma_mdb",
+            RATIO,
+            "standard deviation of the slow variation of the mean signal to interference and \
+             noise ratio",
+        ),
+        needed(
+            "correlation",
+            "correlation_ns",
+            TIME,
+            "correlation time of the slow variation of the mean signal to interference and noise \
+             ratio",
+        ),
     ],
 };
 

@@ -139,7 +139,7 @@ pub(crate) static LTE: Table = Table {
 
 pub(crate) static SLOT: Table = Table {
     name: "Slot",
-    about: "One slot of the pattern of an NR carrier: the number of its 14 symbols that carry \
+    about: "One slot of the pattern of an NR carrier: how many of the slot's 14 symbols carry \
         data.",
     kind: None,
     keys: &[
@@ -148,14 +148,14 @@ pub(crate) static SLOT: Table = Table {
             "downlink_symbols",
             SMALL,
             "0",
-            "number of the slot's 14 symbols that carry downlink data",
+            "how many of the slot's 14 symbols carry downlink data",
         ),
         usual(
             "uplink_symbols",
             "uplink_symbols",
             SMALL,
             "0",
-            "number of the slot's 14 symbols that carry uplink data",
+            "how many of the slot's 14 symbols carry uplink data",
         ),
     ],
 };

@@ -79,8 +79,8 @@ pub(crate) static NODE: Table = Table {
     about: "A station of a Wi-Fi channel.",
     kind: None,
     keys: &[
-        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the position"),
-        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the position"),
+        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the node"),
+        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the node"),
         optional(
             "access",
             "access",
@@ -325,7 +325,7 @@ pub(crate) static INTERFERENCE: Table = Table {
             "share",
             "share_ppb",
             PPB,
-            "share of the time in which the other network transmits if no one else does",
+            "share of the time in which the other network transmits on an otherwise idle channel",
         ),
     ],
 };

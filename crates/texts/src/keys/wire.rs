@@ -134,7 +134,12 @@ static NORMAL_JITTER: Table = Table {
     name: "NormalJitter",
     about: "Normally distributed change of each packet's delay, with mean zero.",
     kind: Some("normal"),
-    keys: &[needed("sigma", "sigma_ns", TIME, "standard deviation of the change of the delay")],
+    keys: &[needed(
+        "sigma",
+        "sigma_ns",
+        TIME,
+        "standard deviation of the random change of each packet's delay",
+    )],
 };
 
 static EXPONENTIAL_JITTER: Table = Table {
@@ -152,8 +157,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; above 1 ms, a share of the packets is retransmitted, which \
-         reaches 100 % at 91 ms",
+        "mean extra delay of a packet; it determines the share of packets that are retransmitted, \
+         which grows from 0 % at 1 ms to 100 % at 91 ms",
     )],
 };
 
@@ -512,7 +517,7 @@ const BACK: &[Key] = &[optional(
     "",
     Form::Table(&LINK_STAGE),
     "settings of the other direction of a wire that is chained with a cell or a Wi-Fi channel; \
-     if absent, the other direction has the same delay and no limits",
+     if absent, the other direction has the same delay, an unlimited rate and an unlimited queue",
 )];
 
 /// Keys of a link as a whole.
