@@ -103,7 +103,7 @@ static AIRTIME_LIMITS: Table = Table {
             TIME,
             r#""5 ms""#,
             "airtime limit of each station while the total airtime of the packets in the card is \
-             at least threshold",
+             at least the threshold",
         ),
         usual(
             "high",
@@ -111,7 +111,7 @@ static AIRTIME_LIMITS: Table = Table {
             TIME,
             r#""12 ms""#,
             "airtime limit of each station while the total airtime of the packets in the card is \
-             below threshold",
+             below the threshold",
         ),
         usual(
             "threshold",
