@@ -7,6 +7,7 @@ python tools/sample_strings.py --seed 7 --count 50
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import re
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COUNT = 20
+_NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LEAST_WORDS = 4  # shorter strings are names, keys and units
 
 
@@ -39,9 +41,31 @@ def sample(seed: int, count: int = COUNT) -> list[tuple[str, str]]:
 
 
 def _of_sources() -> Iterator[tuple[str, str]]:
-    for source in sorted((prose.ROOT / "python/cwndlab").rglob("*.py")):
-        for number, text in prose.strings(source.read_text(encoding="utf-8")):
-            yield from _readable(f"{source.relative_to(prose.ROOT)}:{number}", text)
+    for path in sorted((prose.ROOT / "python/cwndlab").rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        names = _described(ast.parse(source))
+        for number, text in prose.strings(source):
+            place = f"{path.relative_to(prose.ROOT)}:{number} {names.get(number, '')}".rstrip()
+            yield from _readable(place, text)
+
+
+def _described(tree: ast.Module) -> dict[int, str]:
+    """Return the name of what each docstring describes, by the first line of the docstring."""
+    found = {}
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        for before, statement in zip([None, *body], body, strict=False):
+            if not isinstance(statement, ast.Expr):
+                continue
+            if before is None and isinstance(node, _NAMED):
+                found[statement.lineno] = node.name
+            elif isinstance(before, ast.Assign):
+                found[statement.lineno] = ast.unparse(before.targets[0])
+            elif isinstance(before, ast.AnnAssign):
+                found[statement.lineno] = ast.unparse(before.target)
+    return found
 
 
 def _of_pages() -> Iterator[tuple[str, str]]:

@@ -19,8 +19,8 @@ from cwndlab.packing import pack
     "--anonymous",
     "is_anonymous",
     is_flag=True,
-    help="Replace the names of machines, addresses, radio cells and operators with numbers, and "
-    "omit packet captures.",
+    help="Replace IP addresses and the names of machines, radio cells and operators with numbers, "
+    "and omit packet captures.",
 )
 def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
     """Pack RESULTS into one archive that other people can check.

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Number of points in the first round and in each later round, and number of rounds, for one
-family."""
+"""Simulated points in the first round and in each later round, and number of rounds.
+
+The numbers apply to each family of links.
+"""
 _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40

@@ -50,7 +50,7 @@ def next_measurement(
     """Return the most useful next measurement; None if all algorithms have been measured.
 
     Args:
-        found: goodput and delay of the candidate algorithms on links of a fit.
+        found: predicted goodput and delay of the candidate algorithms on the inferred links.
         base_rtt_ms: the minimum round-trip time.
         measured: algorithms of earlier measurements.
     """

@@ -114,7 +114,10 @@ class Comparison:
         return stats.covering_mean(values, confidence=self.confidence)
 
     def best(self, column: str) -> str | None:
-        """Return the algorithm with the best mean; None if neither higher nor lower is better."""
+        """Return the algorithm with the best mean of a column.
+
+        The result is None if the column has no better direction, or no algorithm has a mean.
+        """
         better = quantity(column).better
         if better is Better.NEITHER:
             return None

@@ -110,7 +110,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
     """Return all mixes of competing flows that a report shows, with the simplest mix first.
 
     Args:
-        is_shared: whether each user of the link has a separate queue.
+        is_shared: whether the link is shared by several users, each with a separate queue.
         has_queue_key: whether a single key sets the size of the link's queue.
     """
     mixes = [
@@ -248,7 +248,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the link's keys that a mix of competing flows changes, with their values."""
+    """Return the keys of the link that `mix` replaces, with the new values."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def phrase_of_record(reality: Reality) -> str:
-    """Return how often advice agreed with measurements, and which bars (limits) were missed."""
+    """Return how often advice agreed with measurements, and which requirements it did not meet."""
     return TEMPLATES["reality"].format(
         kind=reality.kind,
         agreed=reality.agreed,

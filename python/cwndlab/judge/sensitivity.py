@@ -53,7 +53,7 @@ class Flip:
     other: int
     """Row (index) of the algorithm that is better beyond the break-even value."""
     side: Side
-    """`above` or `below` the break-even value, or `is` if the key must equal a choice."""
+    """Where `other` is better: `above` or `below` the break-even value, or `is` for a choice."""
     break_even: float | str
     """Break-even value in the key's unit, or the name of a choice."""
     low: float | None

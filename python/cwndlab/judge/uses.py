@@ -80,7 +80,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "bulk"},
                 None,
                 _BULK_COLUMNS,
-                "the same transfer as with iperf3",
+                "an unlimited transfer, like that of iperf3",
             ),
             Use(
                 "web",
@@ -114,7 +114,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "bulk", "direction": "uplink"},
                 None,
                 _BULK_COLUMNS,
-                "the same transfer as with iperf3, sent by the user",
+                "an unlimited transfer from the user to the server, like that of iperf3",
             ),
             Use(
                 "call",

@@ -61,7 +61,7 @@ class CallRecorder:
             AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
                 states the reason.
             KernelError: this kernel does not support loading algorithms, this user may not load
-                them, or the file cannot be written.
+                them, or the file `recording` cannot be written.
         """
         self.program: KernelProgram = kernel_program(
             reference, folder, parameters, is_recording=True, seed=seed

@@ -233,7 +233,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """Add a bar, a box or a band to the script, as its outline in its own coordinates."""
+    """Draw a bar, a box or a band in the script, as an outline in the coordinates of its data."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()
@@ -244,7 +244,7 @@ def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
 
 def _annotation(script: _Script, axes: Axes, text: Annotation) -> None:
     if text.arrow_patch is not None:
-        msg = "an arrow cannot be converted into code"
+        msg = "the arrow of an annotation cannot be converted into code"
         raise TypeError(msg)
     xy: tuple[float, ...] = tuple(float(each) for each in text.xy)
     coordinates: object = text.xycoords

@@ -40,7 +40,7 @@ class TableNumber:
 
     table: str
     quantity: str
-    """Metric and direction of the table."""
+    """Metric of the table, and direction of its transfers."""
     row: str
     column: str
     low: float
@@ -175,7 +175,7 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers after the paper's values have been exchanged between variants."""
+    """Give each variant's numbers the paper's values of another variant, as `names` maps them."""
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

@@ -28,7 +28,10 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
-    """Return a link line that begins with the trace at `path`; quotes keep the path's commas."""
+    """Return the line of a `--link` option for the trace file at `path`.
+
+    A path that contains commas is put in quotes.
+    """
     text = str(path)
     if "," in text or text.startswith(("'", '"')):
         quote = "'" if '"' in text else '"'

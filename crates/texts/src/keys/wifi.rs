@@ -296,8 +296,8 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "loss of signal in a real receiver compared with the error curve; if absent, 0 dB; \
-             IEEE 802.11 assumes 5 dB",
+            "additional signal that a real receiver needs, compared with the error curve; if absent, \
+             0 dB; IEEE 802.11 assumes 5 dB",
         ),
     ],
 };

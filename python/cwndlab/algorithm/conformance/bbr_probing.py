@@ -314,7 +314,7 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
     if not undone:
         return
     phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
-    yield follows("Up continues after the undo", ", ".join(phases), UP, REFILL)
+    yield follows("BBR is in Up or Refill again after the undo", ", ".join(phases), UP, REFILL)
     window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
     yield within("window after the undo, relative to the window before the timeout", window, 0.9, 3)
 

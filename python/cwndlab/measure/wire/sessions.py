@@ -47,7 +47,10 @@ class Limits:
     """Maximum number of samples of all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client that requests datagrams must send its first one."""
+    """Time in seconds within which a client must announce itself to receive datagrams.
+
+    It does so with a datagram of its own.
+    """
 
 
 @dataclass(slots=True)
