@@ -59,5 +59,5 @@ def checked_links(link: object) -> list[str]:
     links = [link] if isinstance(link, str) else link
     if isinstance(links, Sequence) and all(isinstance(each, str) for each in links):
         return list(links)
-    remedy = 'write a preset, "trace:PATH", a TOML file or "rate=10 Mbit/s,delay=20 ms"'
+    remedy = 'give the name of a preset, "trace:PATH", a TOML file or "rate=10 Mbit/s,delay=20 ms"'
     raise ArgumentError(link, "link", remedy)

@@ -224,7 +224,7 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the study keys that set the duration of runs and make repetitions random."""
+    """Return the keys of a study for the duration of runs and for random starts of flows."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 

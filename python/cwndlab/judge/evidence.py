@@ -44,7 +44,11 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """One draw: a network that resembles the link, or one network for each class of users."""
+    """A random draw of the uncertain keys.
+
+    The result is a network that resembles the user's link or, for a population, one network for
+    each class of users.
+    """
 
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""

@@ -29,7 +29,7 @@ class WithSeries(ResultsLike, Protocol):
     """The part of the class `cwndlab.Results` that this module uses."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table whose rows are read only when they are used."""
+        """Return a table lazily: rows are read when they are needed."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:

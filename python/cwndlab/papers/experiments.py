@@ -7,7 +7,8 @@ at a significance level of 5 %:
 - the change *explains* the difference if all values were measured and hold with the change;
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
   or into its bounds;
-- the change *has no effect* if the intervals with and without the change overlap;
+- the change *has no effect* if the confidence intervals of a value with and without the change
+  overlap;
 - the change moves a value *the other way* if these intervals do not overlap and the change moves
   the value away from its bounds.
 
@@ -15,7 +16,7 @@ For a table, the cells that the experiment ran are compared with the paper. The 
 difference if all cells are within the table's tolerance (10 % by default). The change is part of
 the explanation if the mean difference decreases by a fifth. The change moves the table *the other
 way* if the mean difference increases by a quarter; such a change does not count as an explanation
-of any claim or other table.
+of anything, neither of claims nor of other tables.
 """
 
 from collections.abc import Callable, Sequence

@@ -202,10 +202,10 @@ class Folder:
 
 
 def is_part(name: str) -> bool:
-    """Return whether a file belongs to a table of this folder, as `flows/00003.parquet` does.
+    """Return whether a file is a numbered part of a table, such as `flows/00003.parquet`.
 
-    Files of other results in subfolders, such as `networks/history.parquet`, do not belong to
-    tables of this folder.
+    Other results are stored in subfolders, too; their files, such as `networks/history.parquet`,
+    are no such parts.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")
@@ -213,7 +213,7 @@ def is_part(name: str) -> bool:
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
-    """Return the journals of a folder with the number `first` or higher, the oldest first."""
+    """Return those journals of a folder whose numbers are `first` or higher, in rising order."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
     except FileNotFoundError:  # another process removed the folder or a file

@@ -81,5 +81,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Replace the placeholder of a link with a reference to the definition of a link."""
+    """Refer to the definition of a network link, in place of the field's placeholder schema."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

@@ -79,7 +79,7 @@ def relative_difference(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return the relative difference between two averages, with its interval over pairs."""
+    """Return the relative difference between two averages, with its confidence interval."""
     a, b = _as_pairs(ours, theirs).T
     if average is Average.GEOMETRIC:
         if not ((a > 0).all() and (b > 0).all()):

@@ -38,7 +38,10 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Resolve a path; `algorithm.parameters.NAME` is an entry of the table of parameters."""
+        """Return the path at which the document stores a key.
+
+        The parameter `algorithm.parameters.NAME` is stored in the table `parameters`.
+        """
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")

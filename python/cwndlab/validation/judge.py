@@ -101,7 +101,10 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the common range, for goodput or RTT, whichever is smaller."""
+        """Fraction of runs in the range that simulator and kernel share.
+
+        It is the smaller of the fractions for goodput and for RTT.
+        """
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property

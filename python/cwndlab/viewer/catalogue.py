@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return folders whose headline is missing or out of date, except running studies."""
+        """Return the folders of finished studies whose stored summary is missing or out of date."""
         return [
             path
             for path, summary in self.summaries().items()

@@ -55,7 +55,7 @@ def test_a_run_that_is_no_key_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "place"),
     [
-        ({"link": 3}, "link = 3: write a preset"),
+        ({"link": 3}, "link = 3: give the name of a preset"),
         ({"link": [LINK, None]}, "link = "),
         ({"link": LINK, "budget_s": -1}, "budget_s = -1: write a number of seconds"),
         ({"link": LINK, "budget_s": float("nan")}, "budget_s = nan"),

@@ -91,7 +91,7 @@ def test_a_bad_record_is_named_and_a_good_one_is_not() -> None:
     both = pooled([reality, replace(reality, kind="HSDPA", misses=(Miss("HSDPA", bad),))])
     assert both is not None
     assert phrase_of_record(both).endswith(
-        "; the records of LTE and HSDPA are poor (cwndlab ledger --public)"
+        "; the records of LTE and HSDPA are poor (see: cwndlab ledger --public)"
     )
     assert "poor" not in phrase_of_record(replace(reality, misses=()))
 

@@ -34,8 +34,8 @@ pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",
     "ack_thinning",
     Form::Whole { least: 2, most: 1000 },
-    "ACK thinning: drops ACKs of a connection that only acknowledge more data; 4 means that one in \
-     four such ACKs passes and the other three are dropped",
+    "ACK thinning: of the ACKs that carry nothing but a higher acknowledgement number, one in this \
+     many passes, for each connection; the others are dropped",
 );
 
 pub(crate) const POLICE_KEYS: &[Key] = &[

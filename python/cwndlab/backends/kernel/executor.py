@@ -52,7 +52,7 @@ class _Names(Protocol):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the names under which algorithms that Linux lacks are loaded into the kernel."""
+        """Return the names in the kernel of those algorithms that cwndlab has to load into it."""
 
 
 class _EventLog(Protocol):
