@@ -12,6 +12,7 @@ import json
 import random
 import re
 import tomllib
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import prose
@@ -36,8 +37,13 @@ def main() -> None:
 
 def sample(seed: int, count: int = COUNT) -> list[tuple[str, str]]:
     """Return random strings and their places; the same seed and sources give the same strings."""
-    found = sorted({*_of_sources(), *_of_pages(), *_of_columns(), *_of_schemas()})
-    return random.Random(seed).sample(found, count)  # noqa: S311  # a sample, no secret
+    return random.Random(seed).sample(_every(), count)  # noqa: S311  # a sample, no secret
+
+
+@cache
+def _every() -> list[tuple[str, str]]:
+    """Return all strings and their places, sorted; takes seconds."""
+    return sorted({*_of_sources(), *_of_pages(), *_of_columns(), *_of_schemas()})
 
 
 def _of_sources() -> Iterator[tuple[str, str]]:
