@@ -146,6 +146,7 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
     The server must run `cwndlab serve`. You can use the recorded traces in the simulator and on the
     kernel.
     """
+    out.parent.mkdir(parents=True, exist_ok=True)
     with Session(address) as session:
         for ahead in session.turn():
             say(waiting_for(ahead))
@@ -167,6 +168,9 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
     for recorded in recording.directions:
         if not recorded.was_full:
             name = recorded.direction.title
-            say(f"! the {name} was never saturated: it is faster than --most; increase --most")
+            say(
+                f"! the {name} was never saturated: it is faster than the sender; increase --most "
+                "or record with a faster computer"
+            )
     compare = command_line("cwndlab", "compare", "--link", paths[-1])
     say("", f"  {compare} compares algorithms on this link")

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP version
 _NS_PER_S = 10**9
 _SHALLOW_MS = 2.0
+_LIMITED_PCT = 10.0
+"""A link without a queue loses a third of the datagrams, which arrive at 2/3 of their rate. The
+receiver's socket and the radio can lose a few percent although the link is faster than the sender.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class RecordedDirection:
     @property
     def was_full(self) -> bool:
         """True if the link limited the rate; false if the sender limited it."""
-        return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
+        return self.lost_pct > _LIMITED_PCT or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
         """Return a trace: each line is the time in ms of an opportunity to send 1500 bytes.

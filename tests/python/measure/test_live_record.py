@@ -21,7 +21,7 @@ from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, ArrivalRecorder, Cont
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.resolve.presets import load_preset
 from cwndlab.schema.direction import Direction
-from live_server import TOKEN, server_apart, server_here
+from live_server import HOST, TOKEN, keep_secrets, server_apart, server_here
 from patience import PATIENCE_S
 from this_machine import needs_kernel
 
@@ -157,6 +157,9 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     assert down.lost_pct == pytest.approx(20)
     assert down.was_full
     assert not RecordedDirection(Direction.DOWNLINK, per_ms, 4, 4, 0.5).was_full
+    few_lost = RecordedDirection(Direction.DOWNLINK, per_ms, 100, 98, 0.2)
+    assert not few_lost.was_full, "a busy receiver loses some, too"
+    assert RecordedDirection(Direction.DOWNLINK, per_ms, 100, 67, 0.2).was_full, "policed"
     up = RecordedDirection(Direction.UPLINK, np.array([1500]), 1, 1, 30.0)
     *_, link = Recording((down, up), 41.0).write(tmp_path / "home")
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -231,3 +234,12 @@ def test_the_token_is_asked_for_as_everywhere(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "copy the file from the server" in done.stderr
     assert TOKEN not in done.stderr
+
+
+def test_the_folder_of_a_recording_is_created_before_the_link_is_recorded(tmp_path: Path) -> None:
+    keep_secrets(tmp_path)
+    command = [sys.executable, "-m", "cwndlab", "link", "record", "--server", f"{HOST}:9"]
+    command += ["--out", "new/home"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "does not answer" in done.stderr
+    assert (tmp_path / "new").is_dir()
