@@ -133,6 +133,7 @@ class _Campaign:
         self._at_work: dict[str, Run] = {}
         self.failures = 0
         self.first_failure = ""
+        self._last_failure = ""
 
     def safe(self) -> str:
         """Return a clause that states how many runs are stored."""
@@ -161,6 +162,7 @@ class _Campaign:
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
         """Store the results of a batch of runs that will not be repeated."""
         entries = []
+        self._last_failure = ""
         for outcome in batch.outcomes:
             run = self._at_work.pop(outcome.key)
             made = self._entry(outcome, batch.host)
@@ -182,7 +184,10 @@ class _Campaign:
         made = self._entry(outcome, batch.host)
         if outcome.error is not None:
             self._note_failure(run, outcome.error, made)
-            reporter.note(f"{_named(run)} failed and will be tried again: {outcome.error}")
+            failure = f"{_named(run)} failed and will be tried again: {outcome.error}"
+            if failure != self._last_failure:
+                reporter.note(failure)
+            self._last_failure = failure
             return
         files = {f"{table}.parquet": content for table, (content, _) in batch.tables.items()}
         files |= {name.partition("/")[2]: content for name, content in batch.files.items()}

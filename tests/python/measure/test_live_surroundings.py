@@ -435,3 +435,23 @@ def test_a_server_that_is_not_there_is_named_before_the_token_is(tmp_path: Path)
             backend=RealNetwork(Address(HOST, 9, TOKEN), None, {}, 0.1),
             report=lambda *_: Silent(),
         )
+
+
+def test_a_failure_that_repeats_is_printed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cwndlab.backends.live._FIRST_WAIT_S", 0.01)
+    study = tmp_path / "mine.toml"
+    study.write_text(STUDY.format(duration="1 s", live=""), encoding="utf-8")
+    told: list[str] = []
+    with pytest.raises(cw.errors.CwndlabError, match="is `cwndlab serve` running there"):
+        run_study(
+            cw.Study.load(study, is_live=True),
+            tmp_path / "r",
+            backend=RealNetwork(Address(HOST, 9, TOKEN), None, {}, 0.5),
+            report=each_run(told.append),
+        )
+    attempts = [row for row in cw.open_results(tmp_path / "r").history if row["status"] == "failed"]
+    assert len(attempts) > 1
+    assert len(told) == 1
+    assert "failed and will be tried again: " in told[0]
