@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import html
 import inspect
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
 from cwndlab.errors import StudyError, plural
+from cwndlab.schema.forms import ID, REMEDIES
 from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
 from cwndlab.study import matrix
 from cwndlab.study.kept import KeptScenarios
@@ -129,7 +131,8 @@ class StudyDefinition:
         path = Path(path)
         source = TomlSource.read(path)
         document = _from_file_form(source)
-        document.setdefault("id", _id_of(path))
+        if "id" not in document:
+            document["id"] = _id_of(path)
         if is_quick:
             quick = document.get("quick", {})
             document = _merge(document, quick) if isinstance(quick, dict) else document
@@ -304,7 +307,15 @@ def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any
 
 
 def _id_of(path: Path) -> str:
-    return path.stem if path.name != "study.toml" else path.resolve().parent.name
+    """Return the name of a study file, or of the folder of `study.toml`, as the study's id."""
+    name = path.stem if path.name != "study.toml" else path.resolve().parent.name
+    if not re.match(ID, name):
+        msg = (
+            f"{path}: the study has no id, and the name {name!r} cannot be one; add an id to "
+            f"[study]\n  {REMEDIES[ID]}"
+        )
+        raise StudyError([msg])
+    return name
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

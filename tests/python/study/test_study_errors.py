@@ -47,6 +47,17 @@ def complaint(text: str) -> str:
     return str(caught.value)
 
 
+def test_a_file_whose_name_cannot_be_an_id_needs_an_id(folder: Path) -> None:
+    path = folder / "my study.toml"
+    path.write_text(GOOD.replace('id = "mine"\n', ""))
+    with pytest.raises(
+        StudyError, match=r"my study\.toml: the study has no id, and the name 'my s"
+    ):
+        Study.load(path)
+    path.write_text(GOOD)
+    assert Study.load(path).id == "mine"
+
+
 def test_the_good_study_is_good(folder: Path) -> None:
     path = folder / "mine.toml"
     path.write_text(GOOD)
