@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
@@ -23,7 +24,6 @@ from cwndlab.text.wording import spreadsheet_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     import polars as pl
     from rich.console import RenderableType
@@ -124,7 +124,10 @@ def print_text(text: str) -> None:
 
 def command_line(*parts: str | Path) -> str:
     """Return the words of a command as one line, quoted for a shell."""
-    return shlex.join(str(part) for part in parts)
+    return shlex.join(
+        f"./{part}" if isinstance(part, Path) and str(part).startswith("-") else str(part)
+        for part in parts
+    )
 
 
 def _heading(name: str) -> str:

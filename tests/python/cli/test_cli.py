@@ -85,6 +85,13 @@ def test_run_makes_results_and_says_where(run: Callable[..., tuple[int, str, str
     assert len(finished(Path("results/mine"))) == 16
 
 
+def test_a_printed_command_can_be_copied_if_a_folder_begins_with_a_dash(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    _, out, _ = run("run", "mine.toml", "--results", "-mine")
+    assert out.rstrip().endswith("cwndlab report ./-mine writes a report")
+
+
 def test_run_prints_one_record_a_run_for_programs(run: Callable[..., tuple[int, str, str]]) -> None:
     status, out, _ = run("run", "mine.toml", "--format", "json", "--results", "r", "--jobs", "1")
     rows = json.loads(out)
