@@ -11,8 +11,12 @@ from rich.table import Table
 from cwndlab.cli.options import Where, jobs_option, kernel_option, results_option
 from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.received_code import load_study, trust_option
+from cwndlab.cli.studies import result_options
+from cwndlab.errors import plural
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.run.campaign import RESULTS_FOLDER
+from cwndlab.run.cost import WORTH_SAYING_S
+from cwndlab.run.progress import format_eta
 from cwndlab.validation import OWN_STUDY, Agreement, replayed, validate, with_traces, write_page
 from cwndlab.validation.page import number, percent, verdict_of
 
@@ -87,9 +91,18 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
     name = f"{loaded.id}-quick" if is_quick else loaded.id
     folder = results or RESULTS_FOLDER / (name if study is None else f"{name}-validation")
     where = Where(backend, jobs, kernel=kernel)
-    options = where.options if backend == "vm" else []
-    again = command_line("cwndlab", "validate", *([study] if study else []), *options)
+    again = command_line(
+        "cwndlab",
+        "validate",
+        *([study] if study else []),
+        *(("--trace", *traces) if traces else ()),
+        *result_options(results, is_quick=is_quick),
+        *(where.options if backend == "vm" else []),
+        *(["--at-once", str(at_once)] if at_once > 1 else []),
+    )
     chosen = where.chosen()
+    if backend == "kernel":
+        _announce(loaded, at_once)
     done = validate(
         loaded,
         folder,
@@ -124,6 +137,19 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
         print_rows(rows, output_format)
     is_apart = any(each.verdict is Agreement.DIFFERS for each in judgements)
     return 1 if is_apart or not all(each.is_same for each in replays) else 0
+
+
+def _announce(study: Study, at_once: int) -> None:
+    """Print how long all runs on the kernel take, because they run in real time."""
+    runs = study.matrix.runs
+    length_s = sum(run.scenario.duration_ns for run in runs) / 1e9 / at_once
+    if length_s > WORTH_SAYING_S:
+        time = format_eta(length_s)
+        click.echo(
+            f"{plural(len(runs), 'run')} on the kernel take {time} in real time; if you stop the "
+            "command, the same command continues it",
+            err=True,
+        )
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:

@@ -11,8 +11,9 @@ import pytest
 import cwndlab
 from cwndlab.api import running
 from cwndlab.api.study import Study
+from cwndlab.cli import run as run_command
 from cwndlab.cli import validate as command
-from cwndlab.errors import StudyError
+from cwndlab.errors import InterruptedStudyError, StudyError
 from cwndlab.kernel.capabilities import Obstacle
 from cwndlab.validation import OWN_STUDY
 from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
@@ -232,6 +233,20 @@ def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:
     assert sum('"delay_ns":7000000' in text for text in scenarios) == 2
     with pytest.raises(StudyError, match="no link with a trace"):
         with_traces(study(), tmp_path / "bus.down", tmp_path / "bus.up")
+
+
+def test_a_long_validation_says_how_long_it_takes_and_how_to_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, again: str, **_others: object) -> None:
+        raise InterruptedStudyError(again)
+
+    monkeypatch.setattr(command, "validate", stopped)
+    assert run_command(["validate"]) == 130
+    assert capsys.readouterr().err.startswith("90 runs on the kernel take 45 min in real time; ")
+    options = ["--quick", "--results", str(tmp_path), "--at-once", "3"]
+    assert run_command(["validate", *options]) == 130
+    assert f"`cwndlab validate {' '.join(options)}`" in capsys.readouterr().err
 
 
 def test_without_clang_validation_says_what_it_leaves_out(
