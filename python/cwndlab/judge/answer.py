@@ -109,8 +109,9 @@ def answers(
     goal = goal or goal_measured(directions[0].comparisons[0])
     found = []
     for direction in directions:
-        title = direction.title if len(directions) > 1 else ""
         for comparison in direction.comparisons:
+            is_named = comparison.cell.get("direction") in {direction.name, direction.short_title}
+            title = "" if len(directions) == 1 or is_named else direction.title
             decision = answer(
                 comparison,
                 goal,

@@ -9,6 +9,7 @@ import polars as pl
 from cwndlab import stats
 from cwndlab.judge.cell import Comparison
 from cwndlab.judge.comparison import ResultsLike, compare
+from cwndlab.schema.direction import Direction
 from cwndlab.text.wording import format_number, join_words, quoted
 
 _SEVERAL = 2
@@ -22,6 +23,11 @@ class DirectionComparisons:
     name: str
     """`forward` or `reverse`, as in the table of flows."""
     comparisons: tuple[Comparison, ...]
+
+    @property
+    def short_title(self) -> str:
+        """Name of the direction as in studies: `downlink` or `uplink`."""
+        return Direction.of(self.name).title
 
     @property
     def title(self) -> str:

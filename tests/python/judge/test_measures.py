@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import polars as pl
 import pytest
 
+import cwndlab as cw
 from cwndlab.judge.comparison import ResultsLike, compare
 from cwndlab.judge.directions import between_places, compare_directions
 from cwndlab.judge.measures import (
@@ -100,6 +102,19 @@ def test_directions_say_who_sends() -> None:
     results = Shared({"bbr": (8.0, 2.0)}, "{}")
     titles = [each.title for each in compare_directions(results, beside=measures_of_flows(results))]
     assert titles == ["downlink (the server sends)", "uplink (the client sends)"]
+
+
+def test_a_setting_that_names_the_direction_names_it_once(tmp_path: Path) -> None:
+    link = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
+    how: dict[str, Any] = {"link": link, "reverse_link": link, "duration": "2 s"}
+    varied = cw.Study(factors={"direction": ["downlink", "uplink"]}, algorithm=["reno"], **how)
+    answers = varied.run(tmp_path / "varied").answers().settings
+    names = [each.decision.setting for each in answers]
+    assert names == ["direction downlink", "direction uplink"]
+    flows = [{"direction": "downlink"}, {"direction": "uplink"}]
+    both = cw.Study(flow=flows, algorithm=["reno"], **how).run(tmp_path / "both")
+    names = [each.decision.setting for each in both.answers().settings]
+    assert names == ["downlink (the server sends)", "uplink (the client sends)"]
 
 
 def test_completion_times_are_averaged_by_their_geometric_mean() -> None:
