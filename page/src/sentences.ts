@@ -54,7 +54,10 @@ function howSure({ pairs, repeatable }: Decided): string {
   return say("not sure", { sure: share, weakest: say("not repeatable", { share }) });
 }
 
-const runsOf = (pairs: number) => (pairs === 1 ? "one run" : `${pairs} repetitions`);
+function runsOf(pairs: number): string {
+  if (pairs === 0) return "identical runs";
+  return pairs === 1 ? "one run" : `${pairs} repetitions`;
+}
 
 /** The sentences after the headline. */
 export function sentences(decided: Decided, queue: QueueSize | null): string[] {

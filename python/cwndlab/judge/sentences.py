@@ -363,6 +363,8 @@ def _weakest(decision: Decision) -> str:
 
 
 def _runs(decision: Decision) -> str:
+    if decision.pairs == 0:
+        return "identical runs"
     return "one run" if decision.pairs == 1 else f"{decision.pairs} repetitions"
 
 

@@ -25,6 +25,8 @@ from cwndlab.judge.templates import CHANGES
 from cwndlab.results.columns import quantity
 from made_up import FAST_OR_SHORT, answer_on, around, comparison_of
 
+NAMED = (("cubic", 1.0), ("vegas", 0.5))
+
 
 def tried(decision: Decision, is_good: float) -> Decision:
     """Return the decision with results on similar networks."""
@@ -49,6 +51,13 @@ def test_a_winner_comes_with_the_prices_of_delay_at_which_it_is_right() -> None:
     assert "vegas is the right choice if you would give up more" in condition(
         decide(FAST_OR_SHORT, BALANCE)
     )
+
+
+def test_identical_runs_say_nothing_about_others() -> None:
+    same = comparison_of({name: {"log_goodput": [level] * 3} for name, level in NAMED})
+    line, *_ = certainty(decide(same, THROUGHPUT))
+    assert line.value == "-"
+    assert line.meaning.startswith("cannot be estimated from identical runs;")
 
 
 def test_alone_repeatable_is_never_sure() -> None:
