@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
+_LEAST_WINDOW_S = 10.0
+"""Shortest measured part of a period without a warning."""
+_SHORT = (
+    "Periods this short are only for a rehearsal: data that a loss had held back before the "
+    "measured part of a period can raise the goodput above the rate of the link."
+)
+
 _trial_argument = click.argument("trial", type=click.Path(path_type=Path))
 
 
@@ -146,6 +153,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
+        *([prose(_SHORT)] if design.period_s - design.washout_s < _LEAST_WINDOW_S else []),
         f"Registered in {out / FILE}, SHA-256 {found.id[:16]}",
         "",
         f"  {command_line('cwndlab', 'trial', 'run', out)} --server HOST, or --route PREFIX",

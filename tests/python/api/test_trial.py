@@ -94,4 +94,6 @@ def test_the_length_of_a_short_trial_is_in_seconds(
     plan = ("--challenger", "reno", "--blocks", "6", "--period", "2 s", "--wash-out", "0.5 s")
     arguments = ["trial", "register", str(simulated.path), *plan, "--out", str(tmp_path / "trial")]
     assert cwndlab(arguments) == 0
-    assert "6 blocks of two periods take 26 s." in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "6 blocks of two periods take 26 s." in output
+    assert "only for a rehearsal" in output
