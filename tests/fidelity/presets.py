@@ -4,6 +4,10 @@ Each preset is run with six algorithms in the simulator, with the stack profile 
 in virtual machines (`--backend vm`). Runs that are stored are not repeated, so an interrupted
 comparison continues where it stopped. Exits with status 1 if a row is outside the bounds.
 
+The simulator's sockets have the limits of the guest's buffers (`tcp_rmem`, `tcp_wmem`), which the
+kernel derives from the memory that is free when it boots; the profile's are those of a machine with
+more memory.
+
 The bounds are those of `make fidelity`. Where a value is outside, the run is repeated with more
 seeds (`--seeds`), and the row is within the bounds if the ranges of both backends overlap.
 """
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from cwndlab.api.results import Results
     from cwndlab.backends.vm.packages import StockKernel
 
 ALGORITHMS = ("reno", "cubic", "vegas", "westwood", "bbr", "htcp")
@@ -142,6 +147,7 @@ def _row(
         duration=options.duration,
         warm_up="0 s",
         repetitions=seeds,
+        common_seeds=True,  # so that both have the same, though their settings differ
         stack=f"linux-{version}",
         user_host=VM_HOST,
         server_host=VM_HOST,
@@ -150,12 +156,22 @@ def _row(
     where = VirtualMachines(kernel, options.jobs)
     executor = VmExecutor(kernel, options.jobs, may_fall_back=True)
     try:
-        ours = run_study(study, folder / f"sim-{version}", backend=Simulator())
         theirs = run_study(study, folder / kernel.release, backend=where, executor=executor)
+        alike = study.changed({**study.document, "stack_overrides": _limits(theirs)})
+        ours = run_study(alike, folder / f"sim-{version}", backend=Simulator())
     except RunsFailedError as error:
         return Comparison(version, preset, algorithm, {}, {}, _reason(error))
     simulated, measured = (_values(each.flows()) for each in (ours, theirs))
     return Comparison(version, preset, algorithm, simulated, measured)
+
+
+def _limits(measured: Results) -> dict[str, int]:
+    """Return the limits of the guest's buffers, as settings of a stack."""
+    sysctls = measured.history[-1]["sysctls"]
+    return {
+        "receive_buffer_max_bytes": sysctls["tcp_rmem"][-1],
+        "send_buffer_max_bytes": sysctls["tcp_wmem"][-1],
+    }
 
 
 def _reason(error: RunsFailedError) -> str:

@@ -190,6 +190,7 @@ class KernelExecutor:
             kernel = answer["kernel"]
             notes["netstat"] = kernel["netstat"]
             notes |= {name: kernel[name] for name in ("wake_time", "read_time")}
+            notes |= answer.get("facts", {})
             if tools.tracer.missing is None:
                 flows = scenario["flows"]
                 found = happenings(trace.read_bytes(), flows, kernel, scenario["duration_ns"])

@@ -78,6 +78,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         answer: dict[str, Any] = json.loads(left["answer"])
         if answer.pop("answer") == "refused":
             raise KernelRunError(answer["message"])
+        answer["facts"] = {"sysctls": _sysctls(left.get("sysctls", b""))}
         cpu_pct = answer["report"]["cpu_pct"]
         if cpu_pct > CPU_BOUND_PCT:
             msg = (
@@ -96,6 +97,12 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _sysctls(text: bytes) -> dict[str, list[int]]:
+    """Return the values of sysctls by their names, from lines such as `tcp_wmem 1 2 3`."""
+    rows = [line.split() for line in text.decode().splitlines()]
+    return {name: [int(value) for value in values] for name, *values in rows}
 
 
 class GuestNames(KernelNames):
