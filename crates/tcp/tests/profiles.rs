@@ -458,9 +458,15 @@ fn send_buffers_of_4_mib_bound_the_flight() {
     }
     assert!(flight("linux-6.1") > 3_000, "{}", flight("linux-6.1"));
     // With segmentation offload, a buffer of 44 segments leaves as a whole at such a rate, and is
-    // charged once: 4 MiB of payload. Measured over an NR cell: at most 2,768 in flight.
-    let offloaded = flight("linux-6.18");
-    assert!((2_600..=2_900).contains(&offloaded), "{offloaded}");
+    // charged once: 4 MiB of payload. Measured over an NR cell: at most 2,768 in flight. The
+    // application waits until a third of the buffer is free, so there are fewer in between.
+    let flights = (4_750..5_000).step_by(25).map(|ms| {
+        let until = Time::from_millis(ms);
+        let sent = Transfer::between("linux-6.18", "linux-6.1", &[]).send(400_000_000, until);
+        sent.ends[0].info().unacked_pkts
+    });
+    let most = flights.max().expect("ten times");
+    assert!((2_600..=2_900).contains(&most), "{most}");
 }
 
 #[test]

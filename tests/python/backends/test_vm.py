@@ -265,7 +265,7 @@ class Answering:
         return {
             "answer": json.dumps(self.answer).encode(),
             "states": b"rows",
-            "sysctls": b"tcp_rmem 4096\t131072\t5156160\ntcp_wmem 4096 16384 4194304\n",
+            "sysctls": b"tcp_rmem 4096\t131072\t5153856\ntcp_wmem 4096 16384 4194304\n",
         }
 
 
@@ -275,7 +275,7 @@ def test_files_come_out_of_the_machine_and_nothing_keeps_its_processor_awake(
     machine = Answering({"answer": "ran", "report": {"cpu_pct": 29.0}})
     request = {"do": "run", "states": str(tmp_path / "states"), "capture": None}
     helper = GuestHelper(machine)
-    limits = {"tcp_rmem": [4096, 131_072, 5_156_160], "tcp_wmem": [4096, 16_384, 4_194_304]}
+    limits = {"tcp_rmem": [4096, 131_072, 5_153_856], "tcp_wmem": [4096, 16_384, 4_194_304]}
     assert helper.ask(request) == {"report": {"cpu_pct": 29.0}, "facts": {"sysctls": limits}}
     assert (tmp_path / "states").read_bytes() == b"rows"
     assert machine.asked["states"] == "/out/states"

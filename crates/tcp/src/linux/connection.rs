@@ -12,6 +12,7 @@ use super::ecn::EcnFlags;
 use super::expected::Expected;
 use super::metrics::Metrics;
 use super::options::Options;
+use super::output::Push;
 use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
@@ -130,14 +131,15 @@ impl LinuxEndpoint {
             self.check_idle_restart();
         }
         let mss = u64::from(self.sk.mss_cache);
-        let mut filled = self.buffer.unsent(self.sk.snd_nxt) % mss;
+        let mut filled = self.buffer.in_tail(self.sk.snd_nxt) % mss;
         let segments_before = self.counters.segments_out;
         let mut written = 0;
         let mut has_tail = self.has_unsent();
         let tail_bytes = self.buffer.tail_bytes(self.peer_window.max_bytes, mss);
         let is_offloaded = self.settings.segmentation_offload;
         let push_bytes = if is_offloaded { tail_bytes } else { mss };
-        if filled > 0 {
+        let has_room = is_offloaded && self.buffer.in_tail(self.sk.snd_nxt) < tail_bytes;
+        if filled > 0 || has_room {
             self.buffer.unmark_push();
         }
         let mut is_full = false;
@@ -151,8 +153,9 @@ impl LinuxEndpoint {
                 left.min(mss - filled)
             };
             // With segmentation offload, a push follows when the tail buffer is full.
-            let room = tail_bytes.saturating_sub(self.buffer.unsent(self.sk.snd_nxt));
-            let piece = if is_offloaded && room > 0 { piece.min(room) } else { piece };
+            let room = tail_bytes.saturating_sub(self.buffer.in_tail(self.sk.snd_nxt));
+            let room = if room > 0 { room } else { tail_bytes };
+            let piece = if is_offloaded { piece.min(room) } else { piece };
             let taken = if has_tail && is_offloaded {
                 self.buffer.take_into_tail(piece, tail_bytes, self.sk.snd_nxt, self.sk.mss_cache)
             } else {
@@ -166,16 +169,15 @@ impl LinuxEndpoint {
             has_tail = true;
             written += taken;
             filled = (filled + taken) % mss;
-            if filled == 0 && written < bytes {
+            let is_tail_full = !is_offloaded || self.buffer.in_tail(self.sk.snd_nxt) >= tail_bytes;
+            if filled == 0 && is_tail_full && written < bytes {
                 if self.buffer.needs_push(self.peer_window.max_bytes) {
                     self.buffer.mark_push();
-                    self.write_xmit(false);
+                    self.write_xmit(Push::All);
                     has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
-                    self.write_xmit(false);
-                    // `tcp_push_one` sends one burst; what exceeds it stays in the buffer.
-                    has_tail =
-                        self.has_unsent() || u64::from(self.pacer.burst_pkts) * mss < tail_bytes;
+                    self.write_xmit(Push::One);
+                    has_tail = self.has_unsent();
                 }
             }
         }
@@ -192,7 +194,7 @@ impl LinuxEndpoint {
                 && unsent < mss
                 && self.sk.packets_out > 0;
             if !self.buffer.is_corked {
-                self.write_xmit(false);
+                self.write_xmit(Push::All);
             }
         }
         self.note_phase();
@@ -224,7 +226,7 @@ impl LinuxEndpoint {
         self.connection.expected.forget();
         self.buffer.is_fin_queued = true;
         self.buffer.write_seq = self.buffer.write_seq.wrapping_add(1);
-        self.write_xmit(false);
+        self.write_xmit(Push::All);
     }
 
     /// `tcp_cleanup_rbuf`: after a read, sends an ACK if one is due or the window has opened.
@@ -500,7 +502,7 @@ impl LinuxEndpoint {
     #[inline(always)]
     fn follow_segment(&mut self, is_predicted: bool) {
         if self.has_unsent() {
-            self.write_xmit(false);
+            self.write_xmit(Push::All);
         }
         if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED != 0 {
             self.check_ack(!is_predicted);

@@ -11,12 +11,11 @@
 //!   third of the window (ip-sysctl, `tcp_tso_win_divisor`), for at most a millisecond.
 
 use cwndlab_packet::Flags;
-use cwndlab_packet::seq::after;
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::clock::Jiffies;
-use super::output::NewSegment;
+use super::output::{NewSegment, Push};
 use super::receiver::Buffers;
 use crate::info::{CaState, TcpEvent};
 
@@ -74,6 +73,11 @@ impl LinuxEndpoint {
     pub(crate) fn attach_host(&mut self, traits: HostTraits) {
         let host = HostQueue { traits, room_pkts: u32::MAX, held_pkts: 0, is_waiting: false };
         self.host = Some(host);
+        if traits.burst_pkts > 1 {
+            // What the host splits later, TCP keeps in one buffer.
+            self.settings.segmentation_offload = true;
+            self.buffer.share_unsent();
+        }
         if traits.has_separate_buffers {
             self.receiver.set_buffers(Buffers::Separate);
         }
@@ -152,7 +156,8 @@ impl LinuxEndpoint {
     }
 
     /// Hands over a burst, of which `next` is the first segment and known to fit the windows.
-    pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, is_probe: bool) -> Burst {
+    pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, push: Push) -> Burst {
+        let is_probe = push == Push::Probe;
         let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
         let Some(HostQueue { traits, .. }) = self.host else { return burst };
         if !is_probe && self.wait_for_departures() {
@@ -161,7 +166,7 @@ impl LinuxEndpoint {
         let longest = self.handed_over_pkts(traits);
         let quota = self.sk.snd_cwnd.saturating_sub(in_flight).min(longest).max(1);
         let quota = if is_probe { 1 } else { quota };
-        if !is_probe && self.is_worth_waiting(longest, in_flight) {
+        if push == Push::All && self.is_worth_waiting(longest, in_flight) {
             burst.is_deferred = true;
             return burst;
         }
@@ -183,13 +188,16 @@ impl LinuxEndpoint {
             if next.is_partial {
                 self.buffer.short_end = next.end;
             }
-            if burst.sent_pkts >= quota || next.is_partial || !self.has_unsent() {
+            if burst.sent_pkts >= quota || next.is_partial || next.ends_buffer || !self.has_unsent()
+            {
                 break;
             }
             next = self.next_new();
-            if next.is_partial || after(next.end, self.window_end()) {
+            if next.is_partial && !next.ends_buffer {
                 break;
             }
+            let Some(cut) = self.cut_to_window(next) else { break };
+            next = cut;
         }
         if burst.sent_pkts > 1 && self.settings.bursts.burst_push {
             self.push_end_of_burst();
@@ -198,6 +206,7 @@ impl LinuxEndpoint {
             let credit = (departure - due_before).min(length_ns / 2);
             self.sk.tcp_wstamp_ns = departure + length_ns - credit;
         }
+        self.pacer.end_burst();
         burst
     }
 
@@ -226,6 +235,11 @@ impl LinuxEndpoint {
         if may_go >= longest || may_go >= a_third || unsent <= u64::from(may_go) {
             return false;
         }
+        // A full buffer gets no more data.
+        let end = self.buffer.buffer_end(sk.snd_nxt);
+        if end.is_some_and(|end| end.wrapping_sub(sk.snd_nxt) <= may_go * sk.mss_cache) {
+            return false;
+        }
         // Not if the next ACK is more than half a round trip away.
         let rtt_us = u64::from(sk.srtt_us >> 3);
         let age_us = self.rtx.first().map_or(0, |head| sk.tcp_mstamp - head.tx_mstamp);
@@ -237,6 +251,7 @@ impl LinuxEndpoint {
 mod tests {
     use super::*;
     use crate::linux::testing::{Pair, SENDER};
+    use cwndlab_packet::Segment;
 
     const TRAITS: HostTraits = HostTraits {
         burst_pkts: 1,
@@ -254,6 +269,24 @@ mod tests {
         let sender = &pair.ends[SENDER];
         assert_eq!(sender.ca_state(), CaState::Cwr as u8);
         assert!(sender.counters.refusals > 0);
+    }
+
+    /// Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
+    #[test]
+    fn a_burst_fills_the_window_of_the_peer_with_one_short_segment() {
+        let mut pair = Pair::established();
+        let traits = HostTraits { burst_pkts: 44, is_orphaning: true, ..TRAITS };
+        let sender = &mut pair.ends[SENDER];
+        sender.attach_host(traits);
+        sender.set_room(u32::MAX);
+        sender.sk.snd_wnd = 3 * 1_448 + 700;
+        let sizes = |segments: &[Segment]| segments.iter().map(|s| s.payload).collect::<Vec<_>>();
+        assert_eq!(sizes(&pair.write(14_480)), [1_448, 1_448, 1_448, 700]);
+        // The short segment is in flight.
+        let sender = &mut pair.ends[SENDER];
+        sender.sk.snd_wnd += 2 * 1_448 + 700;
+        sender.write_xmit(Push::All);
+        assert_eq!(sizes(&pair.sent_by(SENDER)), [1_448, 1_448]);
     }
 
     #[test]

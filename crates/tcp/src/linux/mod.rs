@@ -64,6 +64,7 @@ use crate::parts::Parts;
 use clock::{Clock, UPTIME_AT_START};
 use connection::Connection;
 use host_queue::HostQueue;
+use output::Push;
 use pacer::Pacer;
 use peer_window::PeerWindow;
 use probe::TailLossProbe;
@@ -249,7 +250,7 @@ impl LinuxEndpoint {
         self.connection.expected.forget();
         if self.buffer.is_corked {
             self.buffer.is_corked = false;
-            self.write_xmit(false);
+            self.write_xmit(Push::All);
         }
         while self.next_timer() <= now {
             self.run_timers();

@@ -19,12 +19,26 @@ use super::timer::Pending;
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
 
+/// How much new data may leave at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// What the windows allow, except for a burst that would become longer if it waited.
+    All,
+    /// `tcp_push_one`: one burst, which does not wait.
+    One,
+    /// One segment, regardless of the congestion window.
+    Probe,
+}
+
 /// The next segment to cut from the unsent data.
+#[derive(Clone, Copy)]
 pub(super) struct NewSegment {
     pub(super) end: u32,
     pub(super) is_fin: bool,
     /// Shorter than a full segment, and without FIN.
     pub(super) is_partial: bool,
+    /// The end of a full buffer, which takes no more data: even a short segment does not wait.
+    pub(super) ends_buffer: bool,
 }
 
 impl LinuxEndpoint {
@@ -43,40 +57,59 @@ impl LinuxEndpoint {
     pub(super) fn next_new(&self) -> NewSegment {
         let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
         let mss = self.sk.mss_cache;
+        if let Some(end) = self.buffer.buffer_end(self.sk.snd_nxt) {
+            let left = end.wrapping_sub(self.sk.snd_nxt);
+            let end = self.sk.snd_nxt.wrapping_add(left.min(mss));
+            let ends_buffer = left <= mss;
+            return NewSegment { end, is_fin: false, is_partial: left < mss, ends_buffer };
+        }
         if left > mss + 1 {
             let end = self.sk.snd_nxt.wrapping_add(mss);
-            return NewSegment { end, is_fin: false, is_partial: false };
+            return NewSegment { end, is_fin: false, is_partial: false, ends_buffer: false };
         }
         // A FIN is part of the last segment, even a full one.
         let has_fin = self.buffer.is_fin_queued;
         let bytes = if has_fin { left } else { left.min(mss) };
         let end = self.sk.snd_nxt.wrapping_add(bytes);
-        NewSegment { end, is_fin: has_fin, is_partial: bytes < mss && !has_fin }
+        let is_partial = bytes < mss && !has_fin;
+        NewSegment { end, is_fin: has_fin, is_partial, ends_buffer: false }
+    }
+
+    /// `tcp_mss_split_point`: the part of a segment that the peer's window has room for, if the
+    /// segment is the last of a burst. Only one short segment may be in flight.
+    pub(super) fn cut_to_window(&self, next: NewSegment) -> Option<NewSegment> {
+        let end = self.window_end();
+        if !after(next.end, end) {
+            return Some(next);
+        }
+        let may_be_short = after(end, self.sk.snd_nxt) && !self.is_held_by_nagle();
+        let cut = NewSegment { end, is_fin: false, is_partial: true, ends_buffer: false };
+        may_be_short.then_some(cut)
     }
 
     pub(crate) fn is_next_in_window(&self) -> bool {
         !after(self.next_new().end, self.window_end())
     }
 
-    /// `tcp_write_xmit`: sends new data. A probe is one segment, regardless of the congestion
-    /// window.
+    /// `tcp_write_xmit`: sends new data.
     #[inline]
-    pub(crate) fn write_xmit(&mut self, is_probe: bool) {
+    pub(crate) fn write_xmit(&mut self, push: Push) {
         if self.host.is_none() {
-            self.write_xmit_over::<false>(is_probe);
+            self.write_xmit_over::<false>(push);
         } else {
-            self.write_xmit_to_host(is_probe);
+            self.write_xmit_to_host(push);
         }
     }
 
     #[inline(never)]
-    fn write_xmit_to_host(&mut self, is_probe: bool) {
-        self.write_xmit_over::<true>(is_probe);
+    fn write_xmit_to_host(&mut self, push: Push) {
+        self.write_xmit_over::<true>(push);
     }
 
     /// Like [`Self::write_xmit`], with a host that may refuse packets or without a host.
     #[inline(always)]
-    fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
+    fn write_xmit_over<const IS_HOST: bool>(&mut self, push: Push) {
+        let is_probe = push == Push::Probe;
         if self.settings.segmentation_offload {
             self.pacer.burst_pkts = self.burst_pkts();
         } else {
@@ -102,23 +135,27 @@ impl LinuxEndpoint {
             if in_flight >= self.sk.snd_cwnd && !is_probe && !self.buffer.is_fin_queued {
                 break;
             }
-            let next = self.next_new();
+            let mut next = self.next_new();
             if in_flight >= self.sk.snd_cwnd && !is_probe && !next.is_fin {
                 break;
+            }
+            if !IS_HOST && self.is_in_burst() {
+                next = self.cut_to_window(next).unwrap_or(next);
             }
             if after(next.end, self.window_end()) {
                 is_rwnd_limited = true;
                 break;
             }
-            if next.is_partial && !is_probe && self.is_held_by_nagle() {
+            let may_wait = next.is_partial && !next.ends_buffer;
+            if may_wait && push == Push::All && self.is_held_by_nagle() {
                 break;
             }
             if IS_HOST {
-                let burst = self.send_burst(next, in_flight, is_probe);
+                let burst = self.send_burst(next, in_flight, push);
                 in_flight += burst.sent_pkts;
                 sent += burst.sent_pkts;
                 is_deferred = burst.is_deferred;
-                if burst.is_last || is_probe {
+                if burst.is_last || push != Push::All {
                     break;
                 }
                 continue;
@@ -127,9 +164,12 @@ impl LinuxEndpoint {
             if next.is_partial {
                 self.buffer.short_end = next.end;
             }
+            if next.ends_buffer {
+                self.pacer.end_burst();
+            }
             in_flight += 1;
             sent += 1;
-            if is_probe {
+            if is_probe || (push == Push::One && !self.is_in_burst()) {
                 break;
             }
         }
@@ -278,6 +318,7 @@ impl LinuxEndpoint {
         self.stamp_rate(&mut segment);
         if self.settings.segmentation_offload {
             self.share_buffer();
+            self.buffer.note_left(end);
         }
         self.rtx.push(segment);
         self.buffer.chrono.start(Limit::Busy, self.clock.now());
@@ -378,7 +419,7 @@ impl LinuxEndpoint {
             Rexmit::None => return,
             Rexmit::Lost => {}
             Rexmit::New => {
-                self.write_xmit(false);
+                self.write_xmit(Push::All);
                 if after(self.sk.snd_nxt, self.sk.high_seq) {
                     return;
                 }

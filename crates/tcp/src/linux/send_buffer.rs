@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::seq::{after, before, later};
 use cwndlab_units::{Duration, Time};
 
 use super::LinuxEndpoint;
@@ -24,6 +24,9 @@ pub(crate) struct SendBuffer {
     pub(crate) write_seq: u32,
     /// Start of the segment that is being filled.
     tail_start: u32,
+    /// With segmentation offload: the ends of full buffers that have not left and are followed by
+    /// another one. No segment contains data of two buffers.
+    buffer_ends: VecDeque<u32>,
     /// Sequence numbers after which a PSH is due: the first, and the later ones.
     next_push: Option<u32>,
     later_pushes: VecDeque<u32>,
@@ -37,8 +40,9 @@ pub(crate) struct SendBuffer {
     pub(super) sized_for_pkts: u32,
     /// Memory of a buffer beyond its payload: `sk_buff`, shared info and headroom.
     overhead_bytes: u32,
-    /// Like `overhead_bytes`, but for a segment that is written and not sent.
-    unsent_overhead_bytes: u32,
+    /// With segmentation offload, unsent data are in a few large buffers; otherwise, each segment
+    /// is in a buffer of its own.
+    is_shared: bool,
     /// `SOCK_NOSPACE`: the application waits for room.
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
@@ -55,6 +59,7 @@ impl SendBuffer {
         Self {
             write_seq: first_seq,
             tail_start: first_seq,
+            buffer_ends: VecDeque::new(),
             next_push: None,
             later_pushes: VecDeque::new(),
             pushed_seq: first_seq,
@@ -63,17 +68,18 @@ impl SendBuffer {
             segment_room_bytes: settings.send.send_segment_room_bytes.into(),
             sized_for_pkts: 0,
             overhead_bytes: settings.send.send_overhead_bytes,
-            unsent_overhead_bytes: if settings.segmentation_offload {
-                0
-            } else {
-                settings.send.send_overhead_bytes
-            },
+            is_shared: settings.segmentation_offload,
             is_blocked: false,
             is_fin_queued: false,
             is_corked: false,
             short_end: first_seq.wrapping_sub(1),
             chrono: Chrono::default(),
         }
+    }
+
+    /// Lets unsent data share large buffers, as segmentation offload does.
+    pub(crate) fn share_unsent(&mut self) {
+        self.is_shared = true;
     }
 
     /// Bytes written but not sent, excluding a FIN.
@@ -103,7 +109,8 @@ impl SendBuffer {
         let into_tail = if is_tail_there { wanted.min(u64::from(mss - filled)) } else { 0 };
         self.queued_bytes += into_tail;
         self.write_seq = self.write_seq.wrapping_add(into_tail as u32);
-        let charge = u64::from(mss + self.unsent_overhead_bytes);
+        let overhead = u64::from(self.overhead_bytes);
+        let charge = u64::from(mss) + if self.is_shared { 0 } else { overhead };
         let room = self.sndbuf_bytes.saturating_sub(self.queued_bytes).div_ceil(charge);
         let left = (wanted - into_tail).min(room * u64::from(mss));
         if left > 0 {
@@ -111,9 +118,36 @@ impl SendBuffer {
             let last = (segments - 1) * u64::from(mss);
             self.tail_start = self.write_seq.wrapping_add(last as u32);
             self.write_seq = self.write_seq.wrapping_add(left as u32);
-            self.queued_bytes += left + segments * u64::from(self.unsent_overhead_bytes);
+            self.queued_bytes += left + overhead * if self.is_shared { 1 } else { segments };
         }
         into_tail + left
+    }
+
+    /// Bytes in the tail buffer that have not left.
+    #[inline]
+    pub(crate) fn in_tail(&self, snd_nxt: u32) -> u64 {
+        let start = self.buffer_ends.back().map_or(snd_nxt, |end| later(*end, snd_nxt));
+        self.unsent(start)
+    }
+
+    /// End of the buffer that contains the next data to send, if another buffer follows.
+    #[inline]
+    pub(crate) fn buffer_end(&self, snd_nxt: u32) -> Option<u32> {
+        self.buffer_ends.iter().copied().find(|end| after(*end, snd_nxt))
+    }
+
+    /// Notes that data up to `snd_nxt` have left: the last burst of a buffer takes the buffer
+    /// itself, so nothing is charged for it beyond what was charged for the buffer.
+    #[inline]
+    pub(crate) fn note_left(&mut self, snd_nxt: u32) {
+        let ends_buffer = self.buffer_ends.front() == Some(&snd_nxt);
+        if ends_buffer {
+            self.buffer_ends.pop_front();
+        }
+        if ends_buffer || self.unsent(snd_nxt) == 0 {
+            let overhead = u64::from(self.overhead_bytes);
+            self.queued_bytes = self.queued_bytes.saturating_sub(overhead);
+        }
     }
 
     /// Like [`Self::take`] with segmentation offload while data are unsent: the tail buffer takes
@@ -126,11 +160,25 @@ impl SendBuffer {
         snd_nxt: u32,
         mss: u32,
     ) -> u64 {
-        let room = tail_bytes.saturating_sub(self.unsent(snd_nxt));
+        let room = tail_bytes.saturating_sub(self.in_tail(snd_nxt));
         let into_tail = wanted.min(room);
+        // A PSH is a property of the buffer, not of a byte in it.
+        let is_pushed = into_tail > 0 && self.last_push() == Some(self.write_seq);
         self.queued_bytes += into_tail;
         self.write_seq = self.write_seq.wrapping_add(into_tail as u32);
-        into_tail + if into_tail < wanted { self.take(wanted - into_tail, snd_nxt, mss) } else { 0 }
+        if is_pushed {
+            let last = self.later_pushes.back_mut().or(self.next_push.as_mut());
+            last.into_iter().for_each(|point| *point = self.write_seq);
+        }
+        if into_tail == wanted {
+            return wanted;
+        }
+        let end = self.write_seq;
+        let more = self.take(wanted - into_tail, snd_nxt, mss);
+        if more > 0 && after(end, snd_nxt) {
+            self.buffer_ends.push_back(end);
+        }
+        into_tail + more
     }
 
     /// Payload of a buffer that segmentation offload cuts, in whole segments: at most half of the
@@ -405,12 +453,14 @@ mod tests {
         let taken = shared.take(10_000_000, 1, 1_448);
         assert!(taken.abs_diff(800_000) < 1_448, "{taken}");
         // Two segments leave in one buffer, which is released with the second.
+        let unsent = taken + 832;
+        assert_eq!(shared.queued_bytes, unsent);
         shared.split();
-        assert_eq!(shared.queued_bytes, taken + 832);
+        assert_eq!(shared.queued_bytes, unsent + 832);
         shared.release(1_448, true);
-        assert_eq!(shared.queued_bytes, taken - 1_448 + 832);
+        assert_eq!(shared.queued_bytes, unsent - 1_448 + 832);
         shared.release(1_448, false);
-        assert_eq!(shared.queued_bytes, taken - 2 * 1_448);
+        assert_eq!(shared.queued_bytes, unsent - 2 * 1_448);
     }
 
     /// Measured on the same system with a window that lets everything leave: 16 writes of 64 KiB in
@@ -430,6 +480,25 @@ mod tests {
         assert_eq!(buffer.take_into_tail(65_536, 65_160, 1, 1_448), 0, "and it is full");
         // Three segments leave.
         assert_eq!(buffer.take_into_tail(65_536, 65_160, 1 + 3 * 1_448, 1_448), 3 * 1_448);
+    }
+
+    #[test]
+    fn a_full_buffer_is_followed_by_another_and_the_last_takes_more() {
+        let profile = Profile::by_name("linux-6.18").expect("exists");
+        let mut buffer = SendBuffer::new(1, profile.linux().expect("linux"));
+        buffer.sndbuf_bytes = 100_000;
+        assert_eq!(buffer.take(10_000, 1, 1_448), 10_000);
+        assert_eq!(buffer.take_into_tail(10_000, 10_000, 1, 1_448), 10_000);
+        assert_eq!(buffer.buffer_end(1), Some(10_001));
+        assert_eq!(buffer.in_tail(1), 10_000);
+        assert_eq!(buffer.take_into_tail(500, 10_000, 1, 1_448), 500, "a third one");
+        assert_eq!(buffer.in_tail(1), 500);
+        // The first one has left.
+        buffer.note_left(10_001);
+        assert_eq!(buffer.buffer_end(10_001), Some(20_001));
+        buffer.note_left(20_001);
+        assert_eq!(buffer.buffer_end(20_001), None);
+        assert_eq!(buffer.in_tail(20_301), 200);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::clock::Jiffies;
+use super::output::Push;
 use super::rtx::EVER_RETRANS;
 use super::state::State;
 use crate::info::{CaState, TcpEvent};
@@ -194,7 +195,7 @@ impl LinuxEndpoint {
         if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
             self.retransmit_lost();
         }
-        self.write_xmit(false);
+        self.write_xmit(Push::All);
     }
 
     fn handle_delayed_ack_timer(&mut self) {
@@ -311,7 +312,7 @@ impl LinuxEndpoint {
         let packets_out = self.sk.packets_out;
         let sends_new = self.has_unsent() && self.is_next_in_window();
         if sends_new {
-            self.write_xmit(true);
+            self.write_xmit(Push::Probe);
             if self.sk.packets_out == packets_out {
                 self.rearm_rto();
                 return;
