@@ -8,6 +8,17 @@ use super::LinuxEndpoint;
 /// `tcp_min_tso_segs`, unless the algorithm sets another minimum.
 const LEAST_PKTS: u32 = 2;
 
+/// How much new data may leave at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// What the windows allow, except for a burst that would become longer if it waited.
+    All,
+    /// `tcp_push_one`: one burst, which does not wait.
+    One,
+    /// One segment, regardless of the congestion window.
+    Probe,
+}
+
 /// Parameters of the burst length besides the socket.
 #[derive(Clone, Copy, Debug)]
 struct Autosize {

@@ -8,6 +8,7 @@ use cwndlab_units::Ecn;
 
 use super::LinuxEndpoint;
 use super::ack::Rexmit;
+use super::burst::Push;
 use super::ecn::{EcnFlags, Marking};
 use super::rtx::{EVER_RETRANS, SACKED_RETRANS, TxSegment};
 use super::send_buffer::Limit;
@@ -18,17 +19,6 @@ use super::timer::Pending;
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
-
-/// How much new data may leave at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Push {
-    /// What the windows allow, except for a burst that would become longer if it waited.
-    All,
-    /// `tcp_push_one`: one burst, which does not wait.
-    One,
-    /// One segment, regardless of the congestion window.
-    Probe,
-}
 
 /// The next segment to cut from the unsent data.
 #[derive(Clone, Copy)]
