@@ -5,9 +5,12 @@ flows, cells and Wi-Fi; with --misspecified, paths that belong to no family.  CU
 link for a minute, links are inferred from this measurement, and other algorithms are predicted on
 the inferred links.  Prints the errors of goodput and of the 95th percentile of queueing delay
 compared with the true link, how often 90 % intervals contain the true value, and the errors of two
-simpler predictions: the nearest preset, and CUBIC's own results.  With --ranks, counts the ranks of
-the true parameters among the inferred ones, on wires drawn from the prior: a calibrated fit has
-uniform ranks (Talts and others 2018).
+simpler predictions: the nearest preset, and CUBIC's own results.  For each goal, prints how often
+the decision on the inferred links contains the algorithm with the highest mean utility on the true
+link, the number of algorithms that it names, and the number whose true utility is within the
+indifference zone of the highest.  With --ranks, counts the ranks of the true parameters among the
+inferred ones, on wires drawn from the prior: a calibrated fit has uniform ranks (Talts and others
+2018).
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from cwndlab.inference import wires
 from cwndlab.inference.fitting import fit_flow
 from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.simulation import Simulation
+from cwndlab.judge.decision import ZONE, GainsAndCosts, decide_runs
+from cwndlab.judge.goals import BALANCE, DELAY_FLOOR_MS, LATENCY, STARVED_MBIT_S, THROUGHPUT
 
 if TYPE_CHECKING:
     from fit_links import Settings
@@ -34,8 +39,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 PREDICTED = ("bbr", "reno", "vegas", "westwood")
+CANDIDATES = ("cubic", *PREDICTED)  # of the decisions: what is used today, and the others
 TRUTHS = 30  # runs of each algorithm on the true link; runs on a cell differ by a quarter
-CLOSE_TO_BEST = 0.05  # loss of goodput at which an algorithm still counts as recommended
 PRESETS = ("wired-50", "bufferbloat", "lossy", "hspa-typical", "lte-typical", "lte-bad", "wifi-bad")
 PRESETS += ("lte-good", "wifi-typical", "wifi-good", "nr-typical", "satellite-geo")
 
@@ -65,6 +70,19 @@ def outcome(flow: MeasuredFlow) -> tuple[float, float]:
     return flow.row["goodput_mbit_s"], flow.row["rtt_p95_ms"] - flow.row["rtt_base_ms"]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A decision for one goal on the inferred links, compared with the true link."""
+
+    names: int
+    has_best: bool
+    """True if the decision names the algorithm with the highest true utility."""
+    true_names: int
+    """Number of algorithms whose true utility is within the indifference zone of the highest."""
+    loss: float
+    """True loss of mean utility with the first name of the decision."""
+
+
 @dataclass
 class Score:
     """Results of all links."""
@@ -73,13 +91,12 @@ class Score:
     delay: dict[str, list[float]] = field(default_factory=dict)
     inside: dict[str, list[float]] = field(default_factory=dict)
     regrets: dict[str, list[float]] = field(default_factory=dict)
-    named: list[int] = field(default_factory=list)
-    has_best: list[bool] = field(default_factory=list)
+    decisions: dict[str, list[Named]] = field(default_factory=dict)
     explained: list[bool] = field(default_factory=list)
     family: list[bool] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
 
-    def add(self, table: str, key: str, value: float) -> None:
+    def add(self, table: str, key: str, value: float | Named) -> None:
         """Add a value to a list of a table."""
         getattr(self, table).setdefault(key, []).append(value)
 
@@ -94,10 +111,13 @@ class Score:
             print(f"{name}: within its 90 % interval in {share:.0f} % of {len(values)}")
         for way, values in self.regrets.items():
             print(f"regret, {way}: p95 {100 * np.quantile(values, 0.95):.1f} %")
-        print(
-            f"decision holds the best in {sum(self.has_best)} of {len(self.has_best)}, "
-            f"with {np.mean(self.named):.2f} names"
-        )
+        for goal, named in self.decisions.items():
+            print(
+                f"decision, {goal}: contains the best in {sum(n.has_best for n in named)} of "
+                f"{len(named)}, with {np.mean([n.names for n in named]):.2f} names; "
+                f"{np.mean([n.true_names for n in named]):.2f} are within the zone; "
+                f"loss of utility p95 {100 * np.quantile([n.loss for n in named], 0.95):.1f} %"
+            )
         print(f"explained: {sum(self.explained)} of {len(self.explained)}")
         print(f"kind of link most probable: {sum(self.family)} of {len(self.family)}")
         print(f"{np.mean(self.cpu_s):.0f} CPU s a fit with its predictions")
@@ -137,7 +157,7 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         try:
             flow = measure(settings, "cubic", n + 1, options.seconds)
             found = fit_flow(flow, jobs=options.jobs)
-            found.outcomes(PREDICTED)
+            found.outcomes(CANDIDATES)
         except MeasurementError as error:
             print(f"{n:3}  {kind:12} refused: {error}", flush=True)
             score.explained.append(False)
@@ -172,11 +192,12 @@ def compare(
         return np.array([outcome(run) for run in runs]).T
 
     # The error of CUBIC's own run: no inference from a single run can avoid this error.
-    again, measured_again = outcome(measured), truth("cubic").mean(axis=1)
+    truths = {"cubic": truth("cubic")}
+    again, measured_again = outcome(measured), truths["cubic"].mean(axis=1)
     score.add("goodput", "CUBIC of itself", abs(again[0] / measured_again[0] - 1))
     score.add("delay", "CUBIC of itself", abs(again[1] / max(measured_again[1], 1.0) - 1))
     for each in found.predict(PREDICTED):
-        runs = truth(each.algorithm)
+        runs = truths[each.algorithm] = truth(each.algorithm)
         goodput, delay = (float(value) for value in runs.mean(axis=1))
         preset = outcome(measure({"link": nearest}, each.algorithm, 1, seconds))
         real[each.algorithm], by_preset[each.algorithm] = goodput, preset[0]
@@ -203,14 +224,35 @@ def compare(
     most = max(real.values())
     for way, table in (("fit", guessed), ("nearest preset", by_preset)):
         score.add("regrets", way, 1 - real[max(table, key=lambda name: table[name])] / most)
-    named = [
-        name
-        for name, rate in guessed.items()
-        if rate >= (1 - CLOSE_TO_BEST) * max(guessed.values())
-    ]
-    score.named.append(len(named))
-    score.has_best.append(any(real[name] >= (1 - CLOSE_TO_BEST) * most for name in named))
+    inferred = found.outcomes(CANDIDATES)
+    on_inferred = gains_and_costs(inferred.goodput_mbit_s, inferred.queueing_delay_p95_ms)
+    on_true = gains_and_costs(
+        {name: goodput for name, (goodput, _) in truths.items()},
+        {name: delay for name, (_, delay) in truths.items()},
+    )
+    for goal in (THROUGHPUT, BALANCE, LATENCY):
+        best = decide_runs(CANDIDATES, on_inferred, goal, "cubic").best
+        utility = dict(zip(CANDIDATES, on_true.utilities(goal).mean(axis=1), strict=True))
+        most_useful = max(utility.values())
+        named = Named(
+            names=len(best),
+            has_best=max(utility, key=lambda name: utility[name]) in best,
+            true_names=sum(each > most_useful - ZONE for each in utility.values()),
+            loss=most_useful - utility[best[0]] if best else float("inf"),
+        )
+        score.add("decisions", goal.name, named)
     return ", ".join(said)
+
+
+def gains_and_costs(
+    goodput_mbit_s: dict[str, Floats], queueing_delay_p95_ms: dict[str, Floats]
+) -> GainsAndCosts:
+    """Return the logarithms by which the goals judge runs; rows are the candidates."""
+    goodput = np.array([goodput_mbit_s[name] for name in CANDIDATES])
+    delay = np.array([queueing_delay_p95_ms[name] for name in CANDIDATES])
+    return GainsAndCosts(
+        np.log(np.maximum(goodput, STARVED_MBIT_S)), np.log(np.maximum(delay, 0) + DELAY_FLOOR_MS)
+    )
 
 
 def nearest_preset(measured: MeasuredFlow, seconds: float) -> str:
