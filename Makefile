@@ -2,7 +2,7 @@
 #
 # Targets automatically set up what they need (virtual environment, packages, the compiled core),
 # and repeat this only if an input has changed. Each step prints one line, and logs to
-# target/setup.log.
+# target/setup-STAGE.log.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -44,8 +44,8 @@ CRATES = $(shell tools/setup crates)
 # Python's processes share bytecode, even if the environment forbids writing it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
-  docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
+.PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint lint-rust \
+  lint-python docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
   bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity \
   validate-links validate-vm \
   fuzz images \
@@ -102,7 +102,7 @@ golden-page: $(STAMPS)/page ## like golden, for the page's module in Node.js
 # Targets that spend long on one processor run in parallel. The tests proper do not, as some measure
 # times.
 check: ## check format, lints, documentation, types and results, then run every test
-	@$(MAKE) --jobs=2 --output-sync=target lint docs page
+	@$(MAKE) --jobs=2 --output-sync=target lint-rust docs page lint-python
 	@$(MAKE) --jobs=2 --output-sync=target wheel-file golden rust-tests
 	@$(MAKE) --jobs=2 --output-sync=target golden-page test-page
 	@$(MAKE) test
@@ -112,11 +112,15 @@ check-macos: $(STAMPS)/packages ## check that the Rust code compiles for macOS; 
 	@rustup target add x86_64-apple-darwin 2>/dev/null
 	@CC_x86_64_apple_darwin=clang cargo check --workspace --target x86_64-apple-darwin --quiet
 
-lint: $(STAMPS)/core $(STAMPS)/lint ## check formatting, lints and types; changes nothing
+lint: lint-rust lint-python ## check formatting, lints and types; changes nothing
+
+lint-rust: $(STAMPS)/packages $(STAMPS)/lint
 	@cargo fmt --all --check
 	@cargo clippy $(CRATES) --all-targets --quiet -- -D warnings
 	@$(PYTHON) tools/file_circles.py
 	@$(PYTHON) tools/rust_rules.py
+
+lint-python: $(STAMPS)/core
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_SOURCES)
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_SOURCES)
 	@$(VENV)/bin/mypy --no-error-summary
@@ -207,10 +211,16 @@ setup: $(STAMPS)/core ## only set up what the other targets need
 $(STAMPS)/fuzz: $(STAMPS)/packages tools/setup
 	@tools/setup fuzz
 
-$(STAMPS)/packages: pyproject.toml tools/setup
+$(STAMPS)/system: tools/setup
+	@tools/setup system
+
+$(STAMPS)/packages: $(STAMPS)/system pyproject.toml
 	@tools/setup packages
 
-$(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
+$(STAMPS)/helpers: $(STAMPS)/system $(RUST_INPUTS)
+	@tools/setup helpers
+
+$(STAMPS)/core: $(STAMPS)/packages $(STAMPS)/helpers $(RUST_INPUTS)
 	@tools/setup core
 
 PAGE_INPUTS := tools/page_data.py $(wildcard python/cwndlab/report/assets/*) $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
