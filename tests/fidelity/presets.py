@@ -28,7 +28,7 @@ from cwndlab.backends.vm.executor import VmExecutor
 from cwndlab.backends.vm.packages import find_kernel
 from cwndlab.errors import CwndlabError, RunsFailedError
 from cwndlab.resolve.presets import presets
-from cwndlab.validation.run import VM_HOST
+from cwndlab.validation.run import VM_HOST, with_buffers_of
 from judge import PERCENT_BOUNDS, RETRANSMITTED_PERCENT, RETRANSMITTED_PKTS
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cwndlab.api.results import Results
     from cwndlab.backends.vm.packages import StockKernel
 
 ALGORITHMS = ("reno", "cubic", "vegas", "westwood", "bbr", "htcp")
@@ -157,21 +156,12 @@ def _row(
     executor = VmExecutor(kernel, options.jobs, may_fall_back=True)
     try:
         theirs = run_study(study, folder / kernel.release, backend=where, executor=executor)
-        alike = study.changed({**study.document, "stack_overrides": _limits(theirs)})
+        alike = with_buffers_of(theirs, study)
         ours = run_study(alike, folder / f"sim-{version}", backend=Simulator())
     except RunsFailedError as error:
         return Comparison(version, preset, algorithm, {}, {}, _reason(error))
     simulated, measured = (_values(each.flows()) for each in (ours, theirs))
     return Comparison(version, preset, algorithm, simulated, measured)
-
-
-def _limits(measured: Results) -> dict[str, int]:
-    """Return the limits of the guest's buffers, as settings of a stack."""
-    sysctls = measured.history[-1]["sysctls"]
-    return {
-        "receive_buffer_max_bytes": sysctls["tcp_rmem"][-1],
-        "send_buffer_max_bytes": sysctls["tcp_wmem"][-1],
-    }
 
 
 def _reason(error: RunsFailedError) -> str:

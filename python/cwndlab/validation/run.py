@@ -53,7 +53,8 @@ def validate(
     A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
     the distributions can be compared. If the kernel lacks an algorithm, the implementation of this
     package is loaded into the kernel for the runs. The simulator models the hosts by the preset
-    `linux-tun` (or `linux-tun-vm`) unless the study names other hosts.
+    `linux-tun` (or `linux-tun-vm`) unless the study names other hosts. Beside virtual machines, its
+    buffers have the same limits and its random numbers the same seeds.
 
     Args:
         study: the study to run.
@@ -77,8 +78,9 @@ def validate(
         host = VM_HOST
         executor = VmExecutor(where.kernel, where.jobs, may_fall_back=True)
 
+        study = study.changed({**study.document, "common_seeds": True})
+
     def both(simulation: Study, wanted: Study) -> Validation:
-        simulated = run_study(simulation, folder / "sim", jobs=jobs, again=again)
         measured = run_study(
             wanted,
             folder / beside.name,
@@ -86,6 +88,8 @@ def validate(
             executor=executor,
             again=again,
         )
+        alike = with_buffers_of(measured, simulation)
+        simulated = run_study(alike, folder / "sim", jobs=jobs, again=again)
         return Validation(simulated, measured, judge(simulated, measured))
 
     simulation = behind_interfaces(study, host)
@@ -107,6 +111,23 @@ def behind_interfaces(study: Study, host: str = _HOST) -> Study:
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
     return study.changed(document)
+
+
+def with_buffers_of(measured: Results, study: Study) -> Study:
+    """Return the study with the buffer limits of the virtual machines in which it was measured.
+
+    Linux derives `tcp_rmem` and `tcp_wmem` from the size of the memory, and a virtual machine has
+    little memory. Limits that the study sets are kept; without virtual machines, nothing changes.
+    """
+    sysctls = measured.history[-1].get("sysctls") if measured.history else None
+    if not sysctls:
+        return study
+    limits = {
+        "receive_buffer_max_bytes": sysctls["tcp_rmem"][-1],
+        "send_buffer_max_bytes": sysctls["tcp_wmem"][-1],
+    }
+    changes = {**limits, **study.document.get("stack_overrides", {})}
+    return study.changed({**study.document, "stack_overrides": changes})
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:

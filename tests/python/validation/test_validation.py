@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -19,7 +20,13 @@ from cwndlab.validation import OWN_STUDY
 from cwndlab.validation.judge import COMPARED, Agreement, CellAgreement, Pair, judge
 from cwndlab.validation.page import percent, verdict_of, write_page
 from cwndlab.validation.replays import Replayed
-from cwndlab.validation.run import Validation, behind_interfaces, validate, with_traces
+from cwndlab.validation.run import (
+    Validation,
+    behind_interfaces,
+    validate,
+    with_buffers_of,
+    with_traces,
+)
 
 
 def pair(simulated: list[float], measured: list[float]) -> Pair:
@@ -203,6 +210,37 @@ def test_the_simulator_has_the_hosts_of_a_kernel_study_unless_the_study_names_ot
     # Cells and seeds must be equal; otherwise, runs cannot be compared.
     runs = [behind_interfaces(kernel).matrix.runs, kernel.matrix.runs]
     assert len({tuple((run.seed, str(run.labels)) for run in each) for each in runs}) == 1
+
+
+@pytest.mark.parametrize(
+    ("history", "overrides", "expected"),
+    [
+        ([], {}, {}),
+        ([{"kernel": "6.18"}], {}, {}),
+        (
+            [
+                {
+                    "sysctls": {
+                        "tcp_rmem": [4096, 131072, 5320000],
+                        "tcp_wmem": [4096, 16384, 4194304],
+                    }
+                }
+            ],
+            {"receive_buffer_max_bytes": 200_000, "nagle": True},
+            {
+                "receive_buffer_max_bytes": 200_000,
+                "send_buffer_max_bytes": 4_194_304,
+                "nagle": True,
+            },
+        ),
+    ],
+)
+def test_beside_a_virtual_machine_the_simulator_has_its_limits_of_the_buffers(
+    history: list[dict[str, Any]], overrides: dict[str, int], expected: dict[str, int]
+) -> None:
+    wanted = study(**({"stack_overrides": overrides} if overrides else {}))
+    measured: Any = SimpleNamespace(history=history)
+    assert with_buffers_of(measured, wanted).document.get("stack_overrides", {}) == expected
 
 
 def test_the_study_of_validate_is_part_of_the_package(
