@@ -183,6 +183,19 @@ class SectionedGroup(click.Group):
         del ctx
         return [name for section in SECTIONS.values() for name in section]
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; refuse an option that is repeated.
+
+        Raises:
+            UsageError: an option that has a single value is given twice.
+        """
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeated(click.Context(command, ctx, name), rest)
+        return name, command, rest
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command; return None if there is no such command."""
         del ctx
@@ -197,3 +210,30 @@ class SectionedGroup(click.Group):
         for heading, section in SECTIONS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, entry.summary) for name, entry in section.items()])
+
+
+def _refuse_repeated(context: click.Context, args: list[str]) -> None:
+    """Refuse an option that has a single value and is given twice.
+
+    Click would use the last value and ignore the others.
+    """
+    command = context.command
+    try:
+        _, rest, given = command.make_parser(context).parse_args(list(args))
+    except click.UsageError:
+        return  # the command itself reports the error
+    once = [each for each in given if isinstance(each, click.Option) and _has_one_value(each)]
+    for option in once:
+        if once.count(option) > 1:
+            is_list = option.metavar == "NAMES"
+            remedy = "separate several names by commas" if is_list else "give it only once"
+            msg = f"{option.opts[0]} is given twice; {remedy}"
+            raise click.UsageError(msg, context)
+    if isinstance(command, click.Group) and rest:
+        part = command.get_command(context, rest[0])
+        if part is not None:
+            _refuse_repeated(click.Context(part, context, rest[0]), rest[1:])
+
+
+def _has_one_value(option: click.Option) -> bool:
+    return not (option.multiple or option.is_flag or option.count)

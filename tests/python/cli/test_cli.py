@@ -601,3 +601,28 @@ def test_errors_break_between_words_on_a_terminal(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 1
     assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["compare", "--link", "lossy", "--link", "nr-typical", "--algorithm", "cubic"],
+            "--link is given twice; give it only once",
+        ),
+        (
+            ["compare", "--link", "lossy", "--algorithm", "cubic", "--algorithm", "reno"],
+            "--algorithm is given twice; separate several names by commas",
+        ),
+        (
+            ["link", "list", "--format", "json", "--format", "csv"],
+            "--format is given twice; give it only once",
+        ),
+    ],
+)
+def test_an_option_with_one_value_is_not_given_twice(
+    arguments: list[str], message: str, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert message in err
