@@ -124,6 +124,8 @@ def advise(  # noqa: PLR0913  each has its default
     budget = given_s or BUDGET_S * classes
     began_s = time.monotonic()
     results, answers = inquiry.look(LOOKS[0])
+    if answers.together.first is None:
+        return Advice(results.answers(goal, baseline=baseline), results, is_late=False)
     if on_first is not None:
         on_first(answers)
     times = inquiry.times(results)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab import core
+from cwndlab.judge.goals import SHORT_TRANSFERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,7 +128,7 @@ class Decision:
     is_alone: bool = field(default=False)
     """True if only one algorithm was run, so that no comparison is possible."""
     is_idle: bool = field(default=False)
-    """True if the goodput of every run is zero, so that all algorithms seem to be equal."""
+    """True if the goodput of every run is zero, so that no algorithm is recommended."""
 
     @property
     def first(self) -> str | None:
@@ -227,11 +228,18 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
+    decision = replace(decision, setting=comparison.name, step=change)
     is_idle = (
         comparison.has("goodput_mbit_s")
         and not np.nan_to_num(rows(comparison, "goodput_mbit_s")).any()
     )
-    return replace(decision, setting=comparison.name, step=change, is_idle=is_idle)
+    return _without_choice(decision) if is_idle else decision
+
+
+def _without_choice(decision: Decision) -> Decision:
+    """Return the decision for runs in which no data arrived: it recommends no algorithm."""
+    unknown = replace(decision, repeatable=None, same_set=None, good_selection=None, step=None)
+    return replace(unknown, best=(), entrants=(), is_alone=False, is_idle=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +311,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
     changes = {}
     for column in columns:
         if column in values[new] and column in values[old]:
-            share = _share(_logarithms(values[new][column]), _logarithms(values[old][column]))
+            share = _share(_logarithms(values[new], column), _logarithms(values[old], column))
             if share is not None:
                 changes[column] = share
     return Replacement(old, new, changes)
@@ -328,5 +336,8 @@ def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
     return None if found is None else Bounds(*found)
 
 
-def _logarithms(values: Floats) -> list[float]:
-    return core.logarithms(values.tolist())
+def _logarithms(values: Mapping[str, Floats], column: str) -> list[float]:
+    """Return the logarithms of a column; unfinished transfers last as long as their runs."""
+    if column == "completion_ms" and SHORT_TRANSFERS.gain in values:
+        return (-values[SHORT_TRANSFERS.gain]).tolist()
+    return core.logarithms(values[column].tolist())

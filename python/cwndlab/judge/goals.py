@@ -86,7 +86,8 @@ SHORT_TRANSFERS = Goal(
     "log_completion_speed",
     None,
     0.0,
-    "no flow transfers a fixed size; add one (compare --bytes 500kB)",
+    "no transfer of a fixed size was completed; add one (compare --bytes 500kB), or make the "
+    "runs longer (compare --duration)",
     ("completion_ms", "rtt_p95_ms"),
 )
 FAIRNESS = Goal(
@@ -134,7 +135,8 @@ WEB = Goal(
     "log_page_speed",
     None,
     0.0,
-    "no web pages were loaded (to load pages: advise --use web)",
+    "no web page was loaded completely; make the runs longer (compare --duration), or load pages "
+    "(--use web)",
     ("response_p95_ms", "response_geometric_mean_ms"),
 )
 VIDEO = Goal(
@@ -143,7 +145,7 @@ VIDEO = Goal(
     "log_video_quality",
     None,
     0.0,
-    "no video was played (to play a video: advise --use video)",
+    "no video was played; make the runs longer (compare --duration), or play a video (--use video)",
     ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
 )
 RPC = Goal(
@@ -152,7 +154,8 @@ RPC = Goal(
     "log_answer_speed",
     None,
     0.0,
-    "no requests were sent (to send requests: advise --use rpc)",
+    "no request was answered; make the runs longer (compare --duration), or send requests "
+    "(--use rpc)",
     ("response_p99_ms", "response_p50_ms"),
 )
 CALL = Goal(

@@ -40,6 +40,9 @@ _REFUSAL = "host_refused"  # causes a "cwr" event at the same time
 _FULL_SHARE = 0.9
 _FULL_PKTS = 3  # a sample may fall between an ACK and the packets that the ACK releases
 _PACED_SHARE = 0.8  # fraction of the pacing rate, which itself changes within an interval
+_PACED_PKTS = 4  # packets over which the rate of a slow sender is averaged
+_PACKET_MBIT = 0.012  # 1,500 bytes
+_FEWEST_TO_AVERAGE = 2  # samples
 _QUEUED_PKTS = 3  # a delayed ACK releases two or three packets at once, which form a short queue
 _HELD_BACK_PKTS = 2  # Small Queues lets a socket queue at least this many packets in its host
 _QUEUED_DELAY = 0.1  # fraction of the empty path's RTT; used if the link does not report its queue
@@ -150,13 +153,19 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the fraction of a flow's time for each limit; None if samples are too few."""
+    """Return the fraction of a flow's time for each limit.
+
+    The result is None if samples are too few, or if the flow had data but never a connection.
+    """
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
     alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
     if np.isnan([*clocks, start, end]).any() or end <= start or alive.is_empty():
         return None
     busy, rwnd, sndbuf = (min(clock / (end - start), 1.0) for clock in clocks)
+    always = flow["application"] in _ALWAYS_HAVE_DATA
+    if always and not busy:
+        return None  # the connection was never established
     counted = _by_sample(flow, alive, _with_refusals(flow, events))
     # Times from the clocks are subtracted from the samples with less in flight than allowed.
     known = rwnd + sndbuf
@@ -166,7 +175,6 @@ def shares_of(
     shares = dict.fromkeys(Limit, 0.0) | counted
     shares[Limit.PACING] *= scale
     lacking = shares[Limit.APPLICATION] * scale
-    always = flow["application"] in _ALWAYS_HAVE_DATA
     shares[Limit.APPLICATION] = 1 - busy + (0.0 if always else lacking)
     shares[Limit.SEND_BUFFER] = sndbuf + (lacking if always else 0.0)
     shares[Limit.RECEIVE_WINDOW] = rwnd
@@ -183,8 +191,7 @@ def _by_sample(
     losses = np.sort(_floats(events.filter(pl.col("event").is_in(_LOSSES)), "t_s"))
     is_full = flight >= np.minimum(window - _FULL_PKTS, _FULL_SHARE * window)
     is_full |= window <= _FULL_PKTS
-    paced = _PACED_SHARE * _floats(samples, "pacing_rate_mbit_s")
-    is_paced = ~is_full & (_floats(samples, "throughput_mbit_s") >= paced)
+    is_paced = ~is_full & _is_at_pacing_rate(samples)
     round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
     is_at_link = _is_queued(flow, samples)
     is_in_host = _is_in_host(samples, events, is_full=is_full, is_at_link=is_at_link)
@@ -207,6 +214,29 @@ def _by_sample(
         Limit.SLOW_START: rest & ~has_lost,
     }
     return {limit: float(where.mean()) for limit, where in labels.items()}
+
+
+def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
+    """Return, for each sample, whether data was sent at the pacing rate until this sample.
+
+    At a low rate, no packet is sent in most sampling intervals. The throughput is therefore the
+    mean over the time in which pacing releases a few packets, but at least over one interval.
+    """
+    times = _floats(samples, "t_s")
+    paced = _floats(samples, "pacing_rate_mbit_s")
+    throughput = _floats(samples, "throughput_mbit_s")
+    if len(times) < _FEWEST_TO_AVERAGE:
+        return throughput >= _PACED_SHARE * paced
+    steps = np.diff(times, prepend=times[0] - (times[1] - times[0]))
+    sent_mbit = np.cumsum(np.nan_to_num(throughput) * steps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed_s = np.nan_to_num(_PACED_PKTS * _PACKET_MBIT / paced, posinf=0.0)
+    first = np.searchsorted(times, times - needed_s, side="left")
+    first = np.minimum(first, np.arange(len(times)))
+    is_longer = needed_s > steps
+    span_s = times - times[first] + steps[first]
+    mean = (sent_mbit - sent_mbit[first] + (np.nan_to_num(throughput) * steps)[first]) / span_s
+    return np.where(is_longer, mean, throughput) >= _PACED_SHARE * paced
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,10 @@
 """Compute measures of flows that are not columns of results, and logarithms of all measures.
 
 Logarithms are computed for each flow before averages over flows and runs are computed, so that a
-starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s.
+starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s, and an
+unfinished transfer as if it had ended with its run. If nothing arrived with any of the compared
+algorithms, as in runs that are too short for a single page, the measure is null: such runs do not
+show that the algorithms are equal.
 """
 
 from typing import Protocol
@@ -10,8 +13,15 @@ import numpy as np
 import polars as pl
 
 from cwndlab import core, stats
-from cwndlab.judge.comparison import ResultsLike, contestant_factor
-from cwndlab.judge.goals import DELAY_FLOOR_MS, STARVED_MBIT_S
+from cwndlab.judge.comparison import ResultsLike, cell_factors, contestant_factor
+from cwndlab.judge.goals import (
+    DELAY_FLOOR_MS,
+    RPC,
+    SHORT_TRANSFERS,
+    STARVED_MBIT_S,
+    VIDEO,
+    WEB,
+)
 from cwndlab.judge.uses import gains_of_uses
 from cwndlab.stats.bootstrap import Floats
 
@@ -23,6 +33,16 @@ _SEVERAL = 2
 _FEWEST_SECONDS = 10
 _CUBIC = "cubic"
 _FLOW = ("run", "flow")
+_WAITED_MS = "waited_ms"
+_SIZED = ("sized", "http", "sftp")
+"""Applications that always transfer a fixed size."""
+_ARRIVED = {
+    SHORT_TRANSFERS.gain: "completion_ms",
+    WEB.gain: "response_p95_ms",
+    RPC.gain: "response_p99_ms",
+    VIDEO.gain: "video_bitrate_mbit_s",
+}
+"""Columns that have a value only if something arrived, by the gain that is computed from them."""
 
 
 class WithSeries(ResultsLike, Protocol):
@@ -46,9 +66,32 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
         .join(_queueing_delay(flows), on=list(_FLOW), how="left")
         .join(gains_of_uses(flows), on=list(_FLOW), how="left")
     )
-    extra = [name for name in ("goodput_mbit_s", "completion_ms") if name in flows.columns]
-    joined = measured.join(flows.select(*_FLOW, *extra), on=list(_FLOW), how="left")
-    return logarithms(joined, floor_ms=floor_ms).drop(extra)
+    extra = [name for name in ("goodput_mbit_s", *_ARRIVED.values()) if name in flows.columns]
+    joined = measured.join(flows.select(*_FLOW, *extra, _waited(flows)), on=list(_FLOW), how="left")
+    known = _without_idle_repetitions(results, logarithms(joined, floor_ms=floor_ms))
+    return known.drop(*extra, _WAITED_MS)
+
+
+def _waited(flows: pl.DataFrame) -> pl.Expr:
+    """Return the time spent waiting for a transfer of fixed size; null for other flows."""
+    if not {"application", "start_s", "end_s"} <= set(flows.columns):
+        return pl.lit(None, dtype=pl.Float64).alias(_WAITED_MS)
+    waited_ms = 1000 * (pl.col("end_s") - pl.col("start_s")).cast(pl.Float64)
+    return pl.when(pl.col("application").is_in(_SIZED)).then(waited_ms).alias(_WAITED_MS)
+
+
+def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> pl.DataFrame:
+    """Remove the gains of repetitions in which nothing arrived with any algorithm."""
+    setting = [*cell_factors(results), "repetition"]
+    runs = results.runs()
+    if not set(setting) <= set(runs.columns):
+        return measured
+    joined = measured.join(runs.select("run", *setting), on="run", how="left")
+    return joined.with_columns(
+        pl.when(pl.col(arrived).is_not_null().any().over(setting)).then(pl.col(gain)).alias(gain)
+        for gain, arrived in _ARRIVED.items()
+        if {gain, arrived} <= set(joined.columns)
+    ).drop(setting)
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
@@ -83,7 +126,7 @@ def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
     return {
         "log_goodput": (1, number("goodput_mbit_s").clip(STARVED_MBIT_S)),
         "log_queueing_delay": (1, number(QUEUEING_DELAY) + floor_ms),
-        "log_completion_speed": (-1, number("completion_ms")),
+        "log_completion_speed": (-1, pl.coalesce(number("completion_ms"), number(_WAITED_MS))),
         "log_steadiness": (-1, 100 + number(VARIATION)),
         "log_jain_index_beside_cubic": (1, number(BESIDE_CUBIC)),
     }

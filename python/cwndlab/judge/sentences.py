@@ -47,10 +47,10 @@ class Line:
 def headline(decision: Decision) -> str:
     """Return the recommendation as one sentence."""
     goal = decision.goal.title
-    if not decision.best:
-        return _say("not measured", goal=goal, missing=decision.goal.missing)
     if decision.is_idle:
         return _say("idle", goal=goal)
+    if not decision.best:
+        return _say("not measured", goal=goal, missing=decision.goal.missing)
     if decision.is_alone:
         return _say("alone", goal=goal, name=quoted(decision.best[0]))
     said = {
@@ -148,8 +148,6 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 
 def sentences(decision: Decision) -> list[str]:
     """Return the sentences that follow the headline of a decision."""
-    if decision.is_idle:
-        return []
     found = [
         step_sentence(decision),
         condition(decision),

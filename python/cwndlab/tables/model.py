@@ -19,6 +19,9 @@ STANDARD_COLUMNS = (
 )
 """Columns that the table shows by default, unless they have no values."""
 
+_COMPLETED = ("completion_ms", *NOTICED)
+"""Columns without a value in runs that completed no transfer, response or chunk."""
+
 
 @dataclass(frozen=True)
 class TableCell:
@@ -30,6 +33,8 @@ class TableCell:
     """True if this algorithm has the best mean."""
     is_best: bool = False
     """True if this algorithm leads all others by at least the smallest relevant effect."""
+    of_runs: str = ""
+    """Such as "4 of 10 runs", if the other runs of the algorithm completed nothing."""
 
     @property
     def text(self) -> str:
@@ -37,13 +42,16 @@ class TableCell:
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
-        beside = self.beside
+        beside = ", ".join(filter(None, [self.beside, self.of_runs]))
         return f"{value} ({beside})" if beside else value
 
     @property
     def value_text(self) -> str:
         """Value with its uncertainty."""
-        return "-" if self.interval is None else format_estimate(self.interval)
+        if self.interval is None:
+            return "-"
+        value = format_estimate(self.interval)
+        return f"{value} ({self.of_runs})" if self.of_runs else value
 
     @property
     def beside(self) -> str:
@@ -135,9 +143,20 @@ def _estimates(comparison: Comparison, column: str) -> dict[str, float]:
 
 def _cell(comparison: Comparison, contestant: str, column: str, best: str | None) -> TableCell:
     interval = comparison.interval(contestant, column)
+    of_runs = _share_of_runs(comparison, contestant, column)
     if interval is None or best is None:
-        return TableCell(interval, None)
+        return TableCell(interval, None, of_runs=of_runs)
     if contestant == best:
         is_best = _is_alone(comparison, column, best)
-        return TableCell(interval, None, is_leader=True, is_best=is_best)
-    return TableCell(interval, comparison.difference(contestant, best, column))
+        return TableCell(interval, None, is_leader=True, is_best=is_best, of_runs=of_runs)
+    difference = comparison.difference(contestant, best, column)
+    return TableCell(interval, difference, of_runs=of_runs)
+
+
+def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
+    """Return in how many runs something was completed; empty if in all runs, or if unknown."""
+    completed = comparison.finite(contestant, column).size
+    made = sum(run is not None for run in comparison.runs[contestant])
+    if column not in _COMPLETED or completed in {0, made}:
+        return ""
+    return f"{completed} of {made} runs"

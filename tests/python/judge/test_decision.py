@@ -121,6 +121,8 @@ def test_runs_without_any_data_recommend_nothing() -> None:
         "Throughput: no algorithm delivered any data; make the runs longer, or check the link."
     )
     assert sentences(decision) == []
+    document = decision.to_json()
+    assert (document["best"], document["algorithms"], document["repeatable"]) == ([], [], None)
 
 
 def test_a_change_that_is_unknown_in_every_quantity_is_no_sentence() -> None:
@@ -164,8 +166,8 @@ def test_what_was_not_measured_says_how_to_measure_it() -> None:
     decision = decide(FAST_OR_SHORT, SHORT_TRANSFERS)
     assert decision.best == ()
     assert headline(decision) == (
-        "Short transfers: not measured; no flow transfers a fixed size; add one "
-        "(compare --bytes 500kB)."
+        "Short transfers: not measured; no transfer of a fixed size was completed; add one "
+        "(compare --bytes 500kB), or make the runs longer (compare --duration)."
     )
 
 

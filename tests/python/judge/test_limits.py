@@ -245,3 +245,14 @@ def test_report_says_what_limited_each_flow(tmp_path: Path) -> None:
     page = write_report(results, tmp_path / "report", formats=()).read_text("utf-8")
     assert "Limits of each flow" in page
     assert "cwnd by delay" in page
+
+
+def test_a_sender_paced_at_two_packets_a_second_is_limited_by_pacing(tmp_path: Path) -> None:
+    link = "rate=50 kbit/s,delay=300 ms,queue=1 packet"
+    (row,) = run(tmp_path, link=link, algorithm="bbr").limits().iter_rows(named=True)
+    assert row["limited_by"] == "pacing"
+    assert row["send buffer"] < 0.1  # the endpoint's clock of the send buffer shows 0 s
+
+
+def test_a_connection_that_was_never_established_has_no_limit(tmp_path: Path) -> None:
+    assert run(tmp_path, link=f"{SHORT},loss=100 %").limits().is_empty()

@@ -10,12 +10,14 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.judge.comparison import ResultsLike, compare
+from cwndlab.judge.decision import Decision
 from cwndlab.judge.directions import between_places, compare_directions
 from cwndlab.judge.measures import (
     VARIATION,
     WithSeries,
     measures_of_flows,
 )
+from cwndlab.judge.sentences import headline
 from made_up import comparison_of
 
 
@@ -148,3 +150,46 @@ def test_variation_from_place_to_place_is_told_where_there_are_places() -> None:
     )
     assert not between_places(one, [one])
     assert not between_places(replace(one, cell={"delay": 1}), [one, two])
+
+
+def decided(folder: Path, goal: str, application: Mapping[str, str], **keys: object) -> Decision:
+    """Run CUBIC and BBR ten times for 8 s, and return the decision for a goal."""
+    study = cw.Study(
+        algorithm=["cubic", "bbr"], duration="8 s", repetitions=10, application=application, **keys
+    )
+    return study.run(folder / "results").verdict(goal)
+
+
+def test_an_unfinished_transfer_counts_as_if_it_ended_with_its_run(tmp_path: Path) -> None:
+    link = "rate=5 Mbit/s,delay=50 ms,loss=6 %"
+    transfer = {"kind": "sized", "bytes": "600 kB"}
+    decision = decided(tmp_path, "short-transfers", transfer, link=link)
+    done = cw.open_results(tmp_path / "results").flows()
+    finished = done.group_by("algorithm").agg(pl.col("completion_ms").count())
+    counts = dict(finished.iter_rows())
+    assert counts["bbr"] == 10
+    assert 0 < counts["cubic"] < 6  # too few pairs of finished transfers for a probability
+    assert decision.pairs == 10
+    assert decision.best == ("bbr",)
+    assert decision.repeatable is not None
+    assert decision.step is not None
+    # Of the finished transfers alone, the change would be -66 %.
+    assert decision.step.changes["completion_ms"].estimate < -0.7
+
+
+@pytest.mark.parametrize(
+    ("goal", "application"),
+    [
+        ("short-transfers", {"kind": "sized", "bytes": "600 kB"}),
+        ("web", {"kind": "web"}),
+        ("rpc", {"kind": "request_response", "request": "1 kB", "response": "600 kB"}),
+        ("video", {"kind": "video", "chunk": "60 s", "buffer": "600 s"}),
+    ],
+)
+def test_algorithms_are_not_equal_because_nothing_arrived(
+    goal: str, application: Mapping[str, str], tmp_path: Path
+) -> None:
+    """At 100 kbit/s, 8 s are too short for a page, a chunk or a transfer of 600 kB."""
+    decision = decided(tmp_path, goal, application, link="rate=100 kbit/s,delay=50 ms")
+    assert decision.best == ()
+    assert "make the runs longer (compare --duration)" in headline(decision)
