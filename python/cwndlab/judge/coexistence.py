@@ -72,7 +72,8 @@ class Coexistence:
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """Harm done by the candidate, minus the accepted harm; computed for each repetition."""
+    """Harm done by the candidate, minus the accepted harm if it is positive; computed for each
+    repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
@@ -200,7 +201,8 @@ def _coexistence(
     has_transfers = mix == PLAIN and beside == neighbour
     done = _harms(measured, both, has_transfers=has_transfers)
     accepted = _harms(measured, own_kind, has_transfers=has_transfers)
-    excess = {metric: done[metric] - accepted[metric] for metric in Metric}
+    # Where flows of the neighbour benefit each other, a smaller benefit is not a harm.
+    excess = {metric: done[metric] - np.maximum(accepted[metric], 0.0) for metric in Metric}
     return Coexistence(
         candidate=candidate,
         neighbour=beside,

@@ -339,5 +339,6 @@ def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
 def _logarithms(values: Mapping[str, Floats], column: str) -> list[float]:
     """Return the logarithms of a column; unfinished transfers last as long as their runs."""
     if column == "completion_ms" and SHORT_TRANSFERS.gain in values:
-        return (-values[SHORT_TRANSFERS.gain]).tolist()
+        found: list[float] = (-values[SHORT_TRANSFERS.gain]).tolist()
+        return found
     return core.logarithms(values[column].tolist())

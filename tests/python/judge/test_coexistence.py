@@ -54,8 +54,17 @@ def _row(
     }
 
 
-def _measured(ours: float, theirs: float, **beside: float) -> Coexistence:
-    """CUBIC gets 10 alone and 5 against CUBIC; it competes with `x` in three repetitions."""
+def _measured(
+    ours: float, theirs: float, *, own_delay_ms: float = 50.0, **beside: float
+) -> Coexistence:
+    """CUBIC gets 10 alone and 5 against CUBIC; it competes with `x` in three repetitions.
+
+    `own_delay_ms` is the queueing delay of CUBIC against CUBIC; alone, it is 50 ms.
+    """
+    special = {
+        Encounter("x", "cubic").name: beside,
+        Encounter("cubic", "cubic").name: {"delay_ms": own_delay_ms},
+    }
     rows = []
     for repetition in range(3):
         scale = 1 + repetition / 10  # differs between repetitions, but not within pairs
@@ -72,7 +81,7 @@ def _measured(ours: float, theirs: float, **beside: float) -> Coexistence:
                 flow,
                 repetition,
                 scale * goodput,
-                **(beside if encounter.name == Encounter("x", "cubic").name else {}),
+                **special.get(encounter.name, {}),
             )
             for encounter, goodputs in values.items()
             for flow, goodput in enumerate(goodputs)
@@ -105,6 +114,14 @@ def test_harm_beyond_that_of_the_own_kind_is_excess() -> None:
     assert greedy.share_pct.estimate == pytest.approx(80)
     assert greedy.starved is None
     assert greedy.done.completion is None
+
+
+def test_a_benefit_smaller_than_that_of_the_own_kind_is_not_a_harm() -> None:
+    beside = _measured(5.0, 5.0, own_delay_ms=40.0, delay_ms=49.0)
+    assert beside.accepted.delay is not None
+    assert beside.accepted.delay.estimate < beside.done.delay.estimate < 0  # type: ignore[union-attr]
+    assert Metric.DELAY not in beside.harmed
+    assert Metric.DELAY in _measured(5.0, 5.0, own_delay_ms=40.0, delay_ms=51.0).harmed
 
 
 def test_a_meek_flow_harms_nobody_and_may_starve() -> None:
