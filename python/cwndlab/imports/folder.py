@@ -24,6 +24,7 @@ from cwndlab.results.folder import IMPORT_FILE, MATRIX
 from cwndlab.results.tables import encode_result, split_files, to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.schema.direction import Direction
+from cwndlab.text.files import open_as_utf8
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml_writer import write_toml
 
@@ -190,17 +191,19 @@ def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
 def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
     if is_capture(head):
         return read_capture(path, warm_up_s)
-    for is_kind, read in (
-        (is_iperf3, read_iperf3),
-        (is_socket_statistics, read_socket_statistics),
-        (is_table, read_table),
-    ):
-        if is_kind(head):
-            with path.open("rb") as file:
+    with open_as_utf8(path) as file:
+        head = file.read(_HEAD_BYTES)
+        file.seek(0)
+        for is_kind, read in (
+            (is_iperf3, read_iperf3),
+            (is_socket_statistics, read_socket_statistics),
+            (is_table, read_table),
+        ):
+            if is_kind(head):
                 return read(file, warm_up_s)
     msg = (
-        "unknown format; use iperf3 JSON, a log of ss -tin, a packet capture, or a table with "
-        "known columns"
+        "unknown format; use iperf3 JSON, a log of ss -tin, a packet capture, or a table whose "
+        "first line names its columns, such as t_s and goodput_mbit_s"
     )
     raise MeasurementError(msg)
 

@@ -1,8 +1,9 @@
-"""Import the JSON files that iperf3 writes at client or server (`iperf3 --json`)."""
+"""Import the JSON files that iperf3 writes at client or server (`--json`, `--json-stream`)."""
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from cwndlab.errors import MeasurementError
 from cwndlab.imports.measurement import SMOOTHED, Measurement, mbit_s, smoothed_rtt_columns
-from cwndlab.text.untrusted import read_json_object
+from cwndlab.text.untrusted import read_json, read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _SERVER = "server_output_json"
+_STREAM = re.compile(rb'\s*\{\s*"event"\s*:')
+_HEAD_BYTES = 1 << 10
 
 _SAMPLES = {
     "flow": pl.Int64,
@@ -46,7 +49,12 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
     intervals, theirs = _Intervals(), _Intervals()
     streamed = {("intervals",): intervals.add, (_SERVER, "intervals"): theirs.add}
     try:
-        document = read_json_object(file, streamed)
+        if _STREAM.match(file.read(_HEAD_BYTES)):
+            file.seek(0)
+            document = _read_events(file, intervals)
+        else:
+            file.seek(0)
+            document = read_json_object(file, streamed)
     except ValueError as error:
         raise _not_iperf3(str(error)) from None
     measurement = _run_of(document, intervals, warm_up_s)
@@ -54,6 +62,27 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
     if measurement.error is None and isinstance(server, dict):
         return merge(measurement, _run_of(server, theirs, warm_up_s))
     return measurement
+
+
+def _read_events(file: IO[bytes], intervals: _Intervals) -> Json:
+    """Return the document in the lines of `iperf3 --json-stream`, without its intervals."""
+    document: Json = {}
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        event = read_json(line)
+        if not isinstance(event, dict) or not {"event", "data"} <= event.keys():
+            msg = f"line {number} is not an event"
+            raise ValueError(msg)
+        name, data = event["event"], event["data"]
+        if name == "interval":
+            intervals.add(data)
+        elif name in document:
+            msg = f"line {number}: a second event {name!r}"
+            raise ValueError(msg)
+        else:
+            document[name] = data
+    return document
 
 
 def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurement:
@@ -66,7 +95,11 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 
 def _not_iperf3(why: str) -> MeasurementError:
-    return MeasurementError(f"the file is not JSON of iperf3 ({why}); create it with iperf3 --json")
+    msg = (
+        f"the file is not JSON of iperf3 ({why}); create it with iperf3 --json, with one test in "
+        "each file"
+    )
+    return MeasurementError(msg)
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:

@@ -128,8 +128,11 @@ class Measurement:
         """Check that every value can be stored in results.
 
         Raises:
-            MeasurementError: a value has the wrong type, or is infinite or implausibly large.
+            MeasurementError: a value has the wrong type, or is negative, infinite or implausibly
+                large, or a counter falls.
         """
+        for _, series in self.series:
+            series.check()
         for name, value in (("host", self.host), ("identity", self.identity)):
             if not isinstance(value, str | None):
                 raise _no_such(name, value, "a text")
@@ -249,6 +252,8 @@ def _check_value(name: str, value: object) -> None:
         raise _no_such(name, value, "a plausible number")  # excludes NaN
     if kind_of(name) is Kind.INTEGER and (value < 0 or value != int(value)):
         raise _no_such(name, value, "a count")
+    if value < 0:
+        raise _no_such(name, value, "a plausible number")
 
 
 def _check_samples(part: pl.DataFrame) -> None:
@@ -259,7 +264,8 @@ def _check_samples(part: pl.DataFrame) -> None:
             raise _no_such(name, part.get_column(name)[0], "a number")
         # NaN represents undefined values, which are not compared.
         column = part.get_column(name).cast(pl.Float64)
-        beyond = part.filter((column.abs() >= _BEYOND) & column.is_not_nan())
+        is_beyond = (column < 0) | (column >= _BEYOND)
+        beyond = part.filter(is_beyond & column.is_not_nan())
         if beyond.height:
             raise _no_such(name, beyond.get_column(name)[0], "a plausible number")
 

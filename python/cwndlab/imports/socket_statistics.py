@@ -8,8 +8,8 @@ one reading.
 from __future__ import annotations
 
 import io
+import math
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
@@ -21,7 +21,7 @@ from cwndlab.imports.measurement import SMOOTHED, Measurement, finite
 from cwndlab.imports.spool import Log, Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _STATE = re.compile(
     r"(ESTAB|FIN-WAIT-[12]|CLOSE-WAIT|LAST-ACK|CLOSING|SYN-SENT|SYN-RECV|TIME-WAIT)\s+\d+\s+\d+"
@@ -30,6 +30,8 @@ _STATE = re.compile(
 # `ss` omits the first column without -t, and the state with a filter.
 _BARE = re.compile(r"\d+\s+\d+\s+(\S+:\d+)\s+(\S+:\d+)\s*$")
 _SECONDS = re.compile(r"\d{9,10}(\.\d+)?")
+_AFTER_NAME = ("wscale:", "rto:")  # the words that may follow the name of the algorithm
+_FLAGS = {"ts", "sack", "ecn", "ecnseen", "fastopen"}
 _RATE = re.compile(r"([0-9.]+)([KMGT]?)bps")
 _FACTORS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 _SMALLEST_SHARE = 0.01  # of the largest connection's data; smaller ones are control traffic
@@ -86,17 +88,31 @@ class _LoggedConnection:
 
     rows: Log
     algorithm: str | None = None
+    _last_s: float = -math.inf
+    _last_bytes: float = 0.0
 
     @property
     def moved_bytes(self) -> float:
         return max(self.rows.most.get(name, 0.0) for name in ("acked_bytes", _RECEIVED))
 
+    def add(self, row: dict[str, float | None], now_s: float, algorithm: str | None) -> None:
+        self.rows.add(row | {"t_s": now_s})
+        self.algorithm = algorithm or self.algorithm
+        self._last_s, self._last_bytes = now_s, _moved(row)
 
-def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
+    def is_followed_by(self, row: Mapping[str, float | None], now_s: float) -> bool:
+        """Return whether a later reading belongs to a new connection between the same ports."""
+        return now_s >= self._last_s and _moved(row) < self._last_bytes
+
+
+def _moved(row: Mapping[str, float | None]) -> float:
+    return sum(row.get(name) or 0.0 for name in ("acked_bytes", _RECEIVED))
+
+
+def _read(lines: Iterable[str]) -> list[_LoggedConnection]:
     spool = Spool()
-    logs: dict[SsConnection, _LoggedConnection] = defaultdict(
-        lambda: _LoggedConnection(spool.log())
-    )
+    logs: list[_LoggedConnection] = []
+    open_logs: dict[SsConnection, _LoggedConnection] = {}
     now_s: float | None = None
     current: SsConnection | None = None
     for line in lines:
@@ -106,7 +122,7 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
         elif (match := _STATE.match(text)) or (match := _BARE.match(text)):
             *_, local, peer = match.groups()
             current = (local, peer)
-        # Some versions of `ss` print addresses and values on one line.
+            text = text[match.end() :]  # with -O, the values follow on the same line
         if current is not None and "rto:" in text:
             if now_s is None:
                 msg = (
@@ -115,17 +131,20 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
                 )
                 raise MeasurementError(msg)
             row, algorithm = _information(text)
-            logs[current].rows.add(row | {"t_s": now_s})
-            logs[current].algorithm = algorithm or logs[current].algorithm
+            log = open_logs.get(current)
+            if log is None or log.is_followed_by(row, now_s):
+                log = open_logs[current] = _LoggedConnection(spool.log())
+                logs.append(log)
+            log.add(row, now_s, algorithm)
             current = None
     return logs
 
 
 def _measurement(
-    logs: Mapping[SsConnection, _LoggedConnection], warm_up_s: float, smallest_share: float
+    logs: Sequence[_LoggedConnection], warm_up_s: float, smallest_share: float
 ) -> Measurement:
-    most = max((log.moved_bytes for log in logs.values()), default=0.0)
-    chosen = [log for log in logs.values() if most > 0 and log.moved_bytes >= smallest_share * most]
+    most = max((log.moved_bytes for log in logs), default=0.0)
+    chosen = [log for log in logs if most > 0 and log.moved_bytes >= smallest_share * most]
     if not chosen:
         msg = "no connection in the log sent data; use ss -tin at the sender of the data"
         raise MeasurementError(msg)
@@ -162,9 +181,8 @@ def _information(text: str) -> tuple[dict[str, float | None], str | None]:
     """Return the values in a line of `ss`, and the algorithm, which precedes the values."""
     row: dict[str, float | None] = {}
     words = text.split()
-    first = next((at for at, word in enumerate(words) if ":" in word and at > 0), 0)
-    flags = {"ts", "sack", "ecn", "ecnseen", "fastopen", "ack", "timer"}
-    named = [word for word in words[:first] if word.isidentifier() and word not in flags]
+    first = next((at for at, word in enumerate(words) if word.startswith(_AFTER_NAME)), 0)
+    named = [word for word in words[:first][-1:] if word not in _FLAGS and ":" not in word]
     for at, word in enumerate(words):
         name, _, value = word.partition(":")
         if name in _NUMBERS:

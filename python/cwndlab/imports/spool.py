@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cwndlab.imports.series import Series
+from cwndlab.errors import MeasurementError
+from cwndlab.imports.series import COUNTERS, Series
 from cwndlab.imports.statistics import flow_row
 
 if TYPE_CHECKING:
@@ -193,6 +194,26 @@ class LongSeries:
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """Return the flow's row of the table `flows`; only its counts include the warm-up."""
         return flow_row(self._pieces, warm_up_s)
+
+    def check(self) -> None:
+        """Check that no counter falls.
+
+        Raises:
+            MeasurementError: a counter falls.
+        """
+        for piece in self._pieces():
+            for name in COUNTERS:
+                values = piece.columns.get(name, np.empty(0))
+                falls = np.flatnonzero(np.diff(values) < 0)
+                if falls.size:
+                    at = int(falls[0])
+                    msg = (
+                        f"{name} falls from {values[at]:.0f} to {values[at + 1]:.0f} after "
+                        f"{piece.t_s[at + 1] - self.log.begin_s:.3f} s, but a counter must not "
+                        "fall: either the clock of the log was changed, or the counter overflowed "
+                        "(use counters of 64 bits, such as HCThruOctetsAcked)"
+                    )
+                    raise MeasurementError(msg)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:
         """Yield the time series and the events of each piece."""

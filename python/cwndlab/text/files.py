@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
+import tempfile
 from pathlib import Path
+from typing import IO
 
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings of text files by their first bytes; PowerShell writes such files."""
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of a text file, such as a study, a link or a prediction."""
 MOST_TRACE_BYTES = 2**30
@@ -39,6 +49,26 @@ def refuse_pipe(path: Path) -> None:
         raise OSError(
             errno.ESPIPE, "this is a pipe, which can be read only once; use a file instead"
         )
+
+
+def open_as_utf8(path: Path) -> IO[bytes]:
+    """Open a text file; if it begins with a byte order mark, return a copy in UTF-8 without it.
+
+    Raises:
+        OSError: the file cannot be read, or there is no room for the copy.
+    """
+    file = path.open("rb")
+    head = file.read(max(map(len, _MARKS)))
+    file.seek(0)
+    encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if encoding is None:
+        return file
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
+    with io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="") as text:
+        while part := text.read(_PART_BYTES):
+            copy.write(part.encode("utf-8", "replace"))
+    copy.seek(0)
+    return copy
 
 
 def user_path(text: str) -> Path:

@@ -44,7 +44,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "link show a TOML file": ("link", "show", "FILE.toml"),
     "compare a trace": (*COMPARE, "trace:FILE"),
     "compare a log": (*COMPARE, "log:FILE"),
-    "compare an algorithm": (*COMPARE, LINK, "--algorithm", "FILE.h"),
+    "compare an algorithm": ("compare", "--link", LINK, "--algorithm", "FILE.h"),
     "compare a link again and again": (*COMPARE, "FILE", "--repeat", "2"),
     "compare --stack": (*COMPARE, LINK, "--stack", "FILE"),
     "advise --results": ("advise", "--results", "FILE"),

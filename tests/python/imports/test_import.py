@@ -206,6 +206,47 @@ def test_socket_statistics_without_times_say_how_to_log_them() -> None:
         read_socket_statistics(io.BytesIO(without.encode()), 0)
 
 
+def changed_ss(change: Callable[[str], str]) -> Measurement:
+    text = (MEASURED / "cubic_up_1.ss").read_text(encoding="utf-8")
+    return read_socket_statistics(io.BytesIO(change(text).encode()), 0)
+
+
+@pytest.mark.parametrize("between", [" ", ' users:(("iperf3",pid=7,fd=5)) timer:(on,1ms,0) '])
+def test_socket_statistics_on_one_line_name_the_same_algorithm(between: str) -> None:
+    """As `ss -tinO` and `ss -tinOpo` print them."""
+    assert changed_ss(lambda text: text.replace("\n\t ", between)).flows == changed_ss(str).flows
+
+
+def test_ports_that_are_used_again_are_another_connection() -> None:
+    begun_s = 1795251407  # the second of the log's first reading
+    again = changed_ss(lambda text: text + text.replace(str(begun_s)[:7], str(begun_s + 4000)[:7]))
+    (once,) = changed_ss(str).flows
+    first, second = again.flows
+    assert first["goodput_mbit_s"] == once["goodput_mbit_s"]
+    assert second["delivered_bytes"] == once["delivered_bytes"]
+
+
+def test_the_lines_of_a_json_stream_are_the_document(tmp_path: Path) -> None:
+    path = MEASURED / "cubic_up_1_client.json"
+    document = json.loads(path.read_bytes())
+    events = [("start", document["start"])]
+    events += [("interval", each) for each in document["intervals"]]
+    events += [("end", document["end"])]
+    lines = [json.dumps({"event": name, "data": data}) + "\n" for name, data in events]
+    (tmp_path / "stream").write_text("".join(lines), encoding="utf-8")
+    found, whole = (read_file(each, 1.0)[0] for each in (tmp_path / "stream", path))
+    assert found.flows == whole.flows
+    assert found.samples[0].equals(whole.samples[0])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["cubic_up_1_client.json", "cubic_up_1.ss"])
+def test_files_that_powershell_wrote_are_read(name: str, encoding: str, tmp_path: Path) -> None:
+    text = (MEASURED / name).read_text(encoding="utf-8")
+    (tmp_path / name).write_text(text, encoding=encoding)
+    assert read_file(tmp_path / name, 0)[0].flows == read_file(MEASURED / name, 0)[0].flows
+
+
 WEB100 = """Duration CurMSS CurCwnd SmoothedRTT MinRTT PktsRetrans Timeouts ThruBytesAcked
 0 1448 14480 40 40 0 0 0
 1000000 1448 72400 60 40 0 0 1250000
@@ -331,6 +372,15 @@ BAD_FILES = {
     "field": (
         f'{HEAD}0,0,10,"{"y" * 140_000}"\n1,1000,10,z\n'.encode(),
         "line 2: field larger than field limit",
+    ),
+    "negative": (b"t_s,goodput_mbit_s\n0,-8\n1,-8\n", "goodput_mbit_s is -8.0, which is not"),
+    "overflow": (
+        f"{HEAD}0,4294000000,9,x\n1,4294500000,9,x\n2,32704,9,x\n".encode(),
+        "acked_bytes falls from 4294500000 to 32704 after 2.000 s",
+    ),
+    "clock": (
+        f"{HEAD}100,0,9,x\n101,5000,9,x\n1,9000,9,x\n2,12000,9,x\n".encode(),
+        "acked_bytes falls from 12000 to 0 after 99.000 s",
     ),
     "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is not a number"),
     "zeros": (bytes(500), "unknown format; use iperf3 JSON"),

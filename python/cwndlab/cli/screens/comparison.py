@@ -8,6 +8,7 @@ from rich.text import Text
 from cwndlab.judge.cell import Comparison
 from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import quantity
+from cwndlab.results.metrics import TOTALS
 from cwndlab.tables.model import ComparisonTable, TableCell, comparison_table
 from cwndlab.text.wording import format_number
 
@@ -49,6 +50,8 @@ def terminal_table(
     table.add_column("algorithm", no_wrap=True)
     for column in model.columns:
         head = heads.get(column.column, quantity(column.column).header)
+        if comparison.is_per_flow and column.column in TOTALS:
+            head = f"{head} per flow"
         table.add_column(head, no_wrap=column.column in whole)
     if limits:
         table.add_column("limited by")
