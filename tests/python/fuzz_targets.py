@@ -28,6 +28,7 @@ from cwndlab.imports.socket_statistics import read_socket_statistics
 from cwndlab.imports.table import read_table
 from cwndlab.measure.machine.radio import RadioLog, read_iw, read_modem
 from cwndlab.measure.wire import protocol
+from cwndlab.measure.wire.trains import TrainReceiver
 from cwndlab.papers.claims import parse_claims
 from cwndlab.papers.expression import Expression
 from cwndlab.resolve.traces import Told, read_trace
@@ -188,6 +189,11 @@ def live_protocol(data: bytes) -> None:
         with contextlib.suppress(protocol.ProtocolError):
             read(data)
     protocol.read_probe(data, b"key", protocol.CLIENT)
+    request = protocol.Trains(
+        direction="forward", packets=1, payload_bytes=64, packet_bytes=92, gaps_ns=[10**9]
+    )
+    receiver = TrainReceiver(b"key", b"12345678", request)
+    assert not receiver.take(data, ("127.0.0.1", 1), 0, protocol.CLIENT)
 
 
 def claim_expression(data: bytes) -> None:

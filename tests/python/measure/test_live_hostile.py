@@ -165,6 +165,16 @@ likely = st.one_of(
             "duration_ns": durations,
         }
     ),
+    st.fixed_dictionaries(
+        {
+            "do": st.just("trains"),
+            "direction": st.just("forward"),
+            "packets": st.integers(0, 70),
+            "payload_bytes": st.integers(60, 1_600),
+            "packet_bytes": st.integers(60, 1_600),
+            "gaps_ns": st.lists(st.sampled_from([0, MS, 20 * MS, 10**12]), max_size=450),
+        }
+    ),
     st.sampled_from([{"do": "start"}, {"do": "finish"}, {"do": "describe"}, {"do": "turn"}]),
 )
 

@@ -87,8 +87,11 @@ def test_without_its_turn_nothing_is_measured(address: Address) -> None:
         direction="forward", most_bits_per_sec=1_000, payload_bytes=100, packet_bytes=128,
         duration_ns=SECOND_NS,
     )  # fmt: skip
+    trains = protocol.Trains(
+        direction="forward", packets=2, payload_bytes=100, packet_bytes=128, gaps_ns=[SECOND_NS]
+    )
     with Session(address) as session:
-        for request in (protocol.Start(), datagrams, saturate):
+        for request in (protocol.Start(), datagrams, saturate, trains):
             with pytest.raises(TransferFailedError, match="request a turn first"):
                 session.ask(request)
 

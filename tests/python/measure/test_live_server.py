@@ -107,7 +107,7 @@ def test_what_was_said_once_is_worth_nothing_a_second_time(address: Address) -> 
     [
         b"\n",
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"0" * 64 + b' {"do":"hello","version":2}\n',
+        b"0" * 64 + b' {"do":"hello","version":3}\n',
         b"\xff" * 200 + b"\n",
         b"x" * 20_000,
     ],

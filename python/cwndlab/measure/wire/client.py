@@ -336,7 +336,7 @@ class Session:
         Raises:
             TransferFailedError: the server refuses the request, or UDP is blocked.
         """
-        return self._beside().datagrams(request)
+        return self.near_datagrams().datagrams(request)
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
         """Fill the link in one direction, and return the bytes that arrived per millisecond.
@@ -344,13 +344,13 @@ class Session:
         Raises:
             TransferFailedError: the server refuses the request, or UDP is blocked.
         """
-        answer = self._beside().saturate(request)
+        answer = self.near_datagrams().saturate(request)
         if not answer["received"]:
             msg = "no datagram arrived; the network may block UDP"
             raise TransferFailedError(msg)
         return answer
 
-    def _beside(self) -> NearDatagrams:
+    def near_datagrams(self) -> NearDatagrams:
         """Return the object with which this session sends and receives datagrams."""
         self._take_turn()
 

@@ -17,6 +17,7 @@ from cwndlab.measure.wire.datagrams import DatagramReceiver, send_datagrams
 from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
 from cwndlab.measure.wire.sessions import Limits, ServedFlow, ServedSession
 from cwndlab.measure.wire.threads import in_own_thread
+from cwndlab.measure.wire.trains import TrainReceiver, send_trains
 
 if TYPE_CHECKING:
     import socket
@@ -73,7 +74,7 @@ class SessionControl:
         threads of the request end.
         """
         is_measuring = isinstance(
-            request, protocol.Start | protocol.DatagramTest | protocol.Saturate
+            request, protocol.Start | protocol.DatagramTest | protocol.Saturate | protocol.Trains
         )
         if is_measuring and not self._has_turn:
             return {"error": "only one client can measure at a time; request a turn first"}
@@ -90,7 +91,7 @@ class SessionControl:
                 answer = self._progress()
             case protocol.Finish():
                 answer = await self._finish()
-            case protocol.DatagramTest() | protocol.Saturate():
+            case protocol.DatagramTest() | protocol.Saturate() | protocol.Trains():
                 answer = await self._send_or_count(request, gone)
         return answer
 
@@ -149,7 +150,9 @@ class SessionControl:
         return {"flows": {str(n): result for n, result in zip(ends, results, strict=True)}}
 
     async def _send_or_count(
-        self, request: protocol.DatagramTest | protocol.Saturate, gone: threading.Event
+        self,
+        request: protocol.DatagramTest | protocol.Saturate | protocol.Trains,
+        gone: threading.Event,
     ) -> dict[str, Any]:
         limits = self._limits
         if request.duration_ns > limits.flow_s * _NS_PER_S:
@@ -161,6 +164,8 @@ class SessionControl:
             return await self._saturate(request, gone)
         if request.bits_per_sec > most:
             return {"error": f"datagrams are limited to {limits.datagram_mbit_s} Mbit/s"}
+        if isinstance(request, protocol.Trains):
+            return await self._trains(request, gone)
         return await self._send_at_rate(request, gone)
 
     async def _send_at_rate(
@@ -223,6 +228,26 @@ class SessionControl:
         finally:
             session.saturator = None
         return saturator.result()
+
+    async def _trains(self, request: protocol.Trains, gone: threading.Event) -> dict[str, Any]:
+        session = self._session
+        key, name = session.key, bytes.fromhex(session.id)
+        if request.direction == "reverse":
+            receiver = session.datagrams = TrainReceiver(key, name, request)
+            await asyncio.sleep(request.duration_ns / _NS_PER_S + 1)
+            session.datagrams = None
+            return {"arrivals": receiver.arrivals()}
+        peer = await self._who_wants()
+        if peer is None:
+            return {"error": _NO_DATAGRAM}
+
+        def send(content: bytes) -> None:
+            self._datagrams.sendto(content, peer)
+
+        sent = await in_own_thread(
+            lambda: send_trains(send, key, name, protocol.SERVER, request, gone)
+        )
+        return {"sent": sent}
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:

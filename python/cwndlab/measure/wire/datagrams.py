@@ -78,7 +78,7 @@ def prepare(to: socket.socket) -> None:
 
 
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
-    """Return the next datagram, with its sender and its arrival time.
+    """Return the next datagram, with its sender and its arrival time by the clock of `now_ns`.
 
     Raises:
         OSError: no datagram has arrived.
@@ -87,7 +87,9 @@ def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _TIMESTAMPS) and len(data) == _TIMESPEC.size:
             seconds, nanoseconds = _TIMESPEC.unpack(data)
-            return content, address, seconds * 10**9 + nanoseconds
+            # The kernel's clock may be set during a measurement, which does not affect the age.
+            age_ns = time.time_ns() - (seconds * 10**9 + nanoseconds)
+            return content, address, now_ns() - age_ns
     return content, address, now_ns()
 
 

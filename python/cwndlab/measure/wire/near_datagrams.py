@@ -16,6 +16,7 @@ from cwndlab.measure.wire.datagrams import (
     send_datagrams,
 )
 from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
+from cwndlab.measure.wire.trains import Arrival, TrainReceiver, send_trains
 
 if TYPE_CHECKING:
     import socket
@@ -88,13 +89,14 @@ class NearDatagrams:
         if request.direction == "reverse":
             saturator = Saturator(self._socket.send, key, name, protocol.CLIENT, request)
             reader = threading.Thread(target=self._read_feedback, args=(saturator, stop))
-            sender = threading.Timer(0.2, saturator.run)
+            sender = threading.Timer(0.2, saturator.run, (stop,))
             reader.start()
             sender.start()
             try:
                 answer = self._ask(request, seconds)
             finally:
                 stop.set()
+                sender.cancel()
                 sender.join()
                 reader.join()
             answer |= saturator.result()
@@ -110,6 +112,34 @@ class NearDatagrams:
                 reader.join()
             answer |= recorder.result() | {"per_ms": recorder.arrivals()}
         return answer
+
+    def trains(self, request: protocol.Trains) -> list[Arrival]:
+        """Send or receive trains of packets; return the packets that arrived."""
+        key, name = self._key, self._name
+        seconds = request.duration_ns / _NS_PER_S
+        stop = threading.Event()
+        if request.direction == "reverse":
+            facts = (self._socket.send, key, name, protocol.CLIENT, request, stop)
+            sender = threading.Timer(0.2, send_trains, facts)
+            sender.start()
+            try:
+                arrivals = self._ask(request, seconds)["arrivals"]
+            finally:
+                stop.set()
+                sender.cancel()
+                sender.join()
+            return [(train, place, sent, at) for train, place, sent, at in arrivals]
+        prepare(self._socket)
+        receiver = TrainReceiver(key, name, request)
+        reader = threading.Thread(target=self._read_datagrams, args=(receiver, stop))
+        reader.start()
+        try:
+            self._ask(request, seconds)
+            time.sleep(_LINGER_S)
+        finally:
+            stop.set()
+            reader.join()
+        return receiver.arrivals()
 
     def _read_feedback(self, saturator: Saturator, stop: threading.Event) -> None:
         self._socket.settimeout(0.05)
@@ -139,7 +169,9 @@ class NearDatagrams:
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 
-    def _read_datagrams(self, receiver: DatagramReceiver, stop: threading.Event) -> None:
+    def _read_datagrams(
+        self, receiver: DatagramReceiver | TrainReceiver, stop: threading.Event
+    ) -> None:
         opening = 0
         self._socket.settimeout(0.05)
         while not stop.is_set():

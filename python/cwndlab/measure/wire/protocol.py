@@ -27,7 +27,7 @@ from cwndlab.schema.base import Model, canonical_json
 from cwndlab.text.untrusted import read_json
 
 DEFAULT_PORT = 5209
-VERSION = 2
+VERSION = 3
 NONCE_BYTES = 16
 TICKET_BYTES = 16
 MAX_REQUEST_BYTES = 8192
@@ -40,11 +40,13 @@ _MAC_DIGITS = 64
 _PROBE = struct.Struct("!8sIQQQ")  # session, number, sent, received, answered; times in ns
 _PROBE_MAC_BYTES = 16
 PROBE_BYTES = _PROBE.size + _PROBE_MAC_BYTES
+_NS_PER_S = 10**9
 _LABEL = {CLIENT: b"client", SERVER: b"server"}
 
 AlgorithmName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")]
 SessionId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
+TrainGap = Annotated[int, Field(ge=1_000_000, le=5_000_000_000)]
 
 
 class ProtocolError(CwndlabError):
@@ -55,7 +57,7 @@ class Hello(Model):
     """Request for a session; this connection becomes the control connection of the session."""
 
     do: Literal["hello"] = "hello"
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
     """Session that shares its turn to measure with the new one; None requests a separate turn."""
@@ -136,13 +138,39 @@ class Saturate(Model):
     duration_ns: Annotated[int, Field(gt=0)]
 
 
+class Trains(Model):
+    """Request to send short trains of packets to or from the server, and to record arrivals."""
+
+    do: Literal["trains"] = "trains"
+    direction: Literal["forward", "reverse"]
+    packets: Annotated[int, Field(ge=1, le=64)]
+    """Number of packets of each train."""
+    payload_bytes: Annotated[int, Field(ge=64, le=1472)]
+    packet_bytes: Annotated[int, Field(ge=92, le=1500)]
+    """Size in bytes of a packet with its UDP and IP headers."""
+    gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
+    """For each train, the time from its beginning to the beginning of the next train."""
+
+    @property
+    def duration_ns(self) -> int:
+        """Time from the beginning of the first train to the end of the last gap."""
+        return sum(self.gaps_ns)
+
+    @property
+    def bits_per_sec(self) -> int:
+        """Highest rate of a train, including the following gap."""
+        return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
+
+
 class Describe(Model):
     """Request for a description of the server and of its view of the connection."""
 
     do: Literal["describe"] = "describe"
 
 
-AnyRequest = TakeTurn | Prepare | Start | Progress | Finish | DatagramTest | Saturate | Describe
+AnyRequest = (
+    TakeTurn | Prepare | Start | Progress | Finish | DatagramTest | Saturate | Trains | Describe
+)
 Request = Annotated[AnyRequest, Field(discriminator="do")]
 _REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(Request)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.datagrams import DatagramReceiver
     from cwndlab.measure.wire.flow import FlowEnd
     from cwndlab.measure.wire.saturator import Saturator
+    from cwndlab.measure.wire.trains import TrainReceiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +76,5 @@ class ServedSession:
     turn: str
     """`id` of the session in whose turn this session measures; usually its own `id`."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
-    datagrams: DatagramReceiver | None = None
+    datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None

@@ -1,0 +1,99 @@
+"""Send short trains of packets over an idle link, and record when each packet arrives.
+
+Trains come from CellReplay (Sentosa et al., NSDI 2025), which records a network without load with
+them, in addition to the network under load. The packets of a train are sent at once. Between two
+trains, the link is idle for a time that the client requests.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from cwndlab.measure.machine.clock import now_ns
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+    from cwndlab.measure.wire.datagrams import SocketAddress
+    from cwndlab.measure.wire.protocol import Trains
+
+_HEAD = struct.Struct("!8sHHQ")  # session, train, place in the train, sending time; the MAC follows
+_MAC_BYTES = 16
+_HEAD_BYTES = _HEAD.size + _MAC_BYTES
+_MARK = b"train "
+_NS_PER_S = 10**9
+
+Arrival = tuple[int, int, int, int]
+"""Train, place in the train, sending time and arrival time of a packet, with times in ns by the
+clocks of sender and receiver."""
+
+
+def encode_train(
+    key: bytes, session: bytes, side: bytes, place: tuple[int, int], payload_bytes: int
+) -> bytes:
+    """Return a packet, signed by `side` (client or server); `place` is its train and its place."""
+    head = _HEAD.pack(session, *place, now_ns())
+    mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
+    return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
+
+
+def send_trains(
+    send: Callable[[bytes], object],
+    key: bytes,
+    session: bytes,
+    side: bytes,
+    request: Trains,
+    stopping: threading.Event,
+) -> int:
+    """Send the requested trains; return their number.
+
+    If `send` raises OSError because of a full buffer, the packet is counted as lost. A train that
+    is late delays the following trains, so that no gap is shorter than requested.
+    """
+    for train, gap_ns in enumerate(request.gaps_ns):
+        due_s = time.monotonic() + gap_ns / _NS_PER_S
+        for place in range(request.packets):
+            packet = encode_train(key, session, side, (train, place), request.payload_bytes)
+            try:
+                send(packet)
+            except OSError:
+                continue
+        if stopping.wait(max(0.0, due_s - time.monotonic())):
+            return train + 1
+    return len(request.gaps_ns)
+
+
+class TrainReceiver:
+    """Records when the packets of the requested trains arrive."""
+
+    def __init__(self, key: bytes, session: bytes, request: Trains) -> None:
+        """Create a receiver of packets of `session` that are signed with `key`."""
+        self.peer: SocketAddress | None = None
+        self._key = key
+        self._session = session
+        self._request = request
+        self._arrivals: dict[tuple[int, int], Arrival] = {}
+
+    def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
+        """Record a packet; return False if `side` (client or server) has not signed it."""
+        if len(content) < _HEAD_BYTES:
+            return False
+        head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]
+        good = hmac.digest(self._key, _MARK + side + head, "sha256")[:_MAC_BYTES]
+        if not hmac.compare_digest(mac, good):
+            return False
+        session, train, place, sent_ns = _HEAD.unpack(head)
+        is_requested = train < len(self._request.gaps_ns) and place < self._request.packets
+        if session != self._session or not is_requested or (train, place) in self._arrivals:
+            return False
+        self.peer = address
+        self._arrivals[train, place] = (train, place, sent_ns, received_ns)
+        return True
+
+    def arrivals(self) -> list[Arrival]:
+        """Return all packets that arrived, in the order of their sending."""
+        return [self._arrivals[place] for place in sorted(self._arrivals)]
