@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,15 +18,21 @@ from cwndlab.cli.output import (
     prose,
     say,
 )
-from cwndlab.measure.record import record
+from cwndlab.measure.light_heavy import LightHeavyRecorder
+from cwndlab.measure.record import record, warnings_of
 from cwndlab.measure.wire.client import Session, waiting_for
 from cwndlab.resolve.presets import load_preset, presets
+from cwndlab.run.progress import format_eta, reporter, tell
 from cwndlab.run.saturation import export_mahimahi
 from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_link, link_facts, read_link
 from cwndlab.text.quantity import parse_duration, parse_rate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.measure.light import LightDirection
+    from cwndlab.measure.record import RecordedDirection, Recording
     from cwndlab.measure.wire.address import Address
 
 
@@ -137,10 +143,20 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     show_default=True,
     metavar="NAME",
     help="Path of the files to write: NAME.toml describes the link, NAME-downlink.trace and "
-    "NAME-uplink.trace are its traces.",
+    "NAME-uplink.trace are its traces. --light-heavy adds NAME-downlink.light and "
+    "NAME-uplink.light.",
+)
+@click.option(
+    "--light-heavy",
+    "has_light",
+    is_flag=True,
+    help="Also record the link without load, with short trains of packets, so that a replay "
+    "depends on the load. The recording then takes six to seven times --duration.",
 )
 @format_option
-def link_record(address: Address, duration: str, most: str, out: Path, output_format: str) -> None:
+def link_record(
+    address: Address, duration: str, most: str, out: Path, output_format: str, *, has_light: bool
+) -> None:
     """Saturate a real link and record the packets that it delivers.
 
     The server must run `cwndlab serve`. You can use the recorded traces in the simulator and on the
@@ -150,27 +166,58 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
     with Session(address) as session:
         for ahead in session.turn():
             say(waiting_for(ahead))
-        recording = record(session, parse_duration(duration), parse_rate(most))
+        if has_light:
+            recording = _light_heavy(session, parse_duration(duration), parse_rate(most), out.name)
+        else:
+            recording = record(session, parse_duration(duration), parse_rate(most))
     paths = recording.write(out)
-    rows = [
-        {
-            "direction": recorded.direction.title,
-            "rate_mbit_s": recorded.rate_mbit_s,
-            "lost_pct": recorded.lost_pct,
-            "queueing_max_ms": recorded.highest_queueing_ms,
-            "trace": str(path),
-        }
-        for recorded, path in zip(recording.directions, paths, strict=False)
-    ]
-    print_rows(rows, output_format)
+    heavy_rows = [_heavy_row(each, paths) for each in recording.directions]
+    light_rows = [_light_row(each, paths) for each in recording.light]
     if output_format != "table":
+        for heavy, light in zip(heavy_rows, light_rows, strict=False):
+            heavy.update(light)
+        print_rows(heavy_rows, output_format)
         return
-    for recorded in recording.directions:
-        if not recorded.was_full:
-            name = recorded.direction.title
-            say(
-                f"! the {name} was never saturated: it is faster than the sender; increase --most "
-                "or record with a faster computer"
-            )
-    compare = command_line("cwndlab", "compare", "--link", paths[-1])
+    print_rows(heavy_rows, output_format)
+    if light_rows:
+        say("", "without load:")
+        print_rows(light_rows, output_format)
+    for warning in warnings_of(recording):
+        say(f"! {warning}")
+    compare = command_line("cwndlab", "compare", "--link", paths[".toml"])
     say("", f"  {compare} compares algorithms on this link")
+
+
+def _light_heavy(session: Session, duration_ns: int, most: int, name: str) -> Recording:
+    recorder = LightHeavyRecorder(session, duration_ns, most)
+    tell(f"the recording takes about {format_eta(recorder.expected_s)}")
+    with reporter(name, recorder.pieces, 0, "pieces") as shown:
+        return recorder.record(shown.advance)
+
+
+def _heavy_row(recorded: RecordedDirection, paths: Mapping[str, Path]) -> dict[str, Any]:
+    return {
+        "direction": recorded.direction.title,
+        "rate_mbit_s": recorded.rate_mbit_s,
+        "lost_pct": recorded.lost_pct,
+        "queueing_max_ms": recorded.highest_queueing_ms,
+        "trace": str(paths[f"-{recorded.direction.title}.trace"]),
+    }
+
+
+def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, Any]:
+    low_ms, median_ms, high_ms = light.base_ms
+    return {
+        "direction": light.direction.title,
+        "base_delay_ms": median_ms,
+        "base_delay_p10_ms": low_ms,
+        "base_delay_p90_ms": high_ms,
+        "trains": len(light.recorded),
+        "train_pkts": light.packets,
+        "train_ms": light.train_ms,
+        "lost_trains_pct": light.lost_trains_pct,
+        "lost_in_trains_pct": light.lost_in_trains_pct,
+        "queued_trains_pct": light.queued_pct,
+        "light_after_ms": light.light_after_ms,
+        "light_trace": str(paths[f"-{light.direction.title}.light"]),
+    }

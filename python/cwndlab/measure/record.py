@@ -15,15 +15,21 @@ from cwndlab.schema.direction import Direction
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
 
+    from cwndlab.measure.light import LightDirection
     from cwndlab.measure.wire.client import Session
 
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP version
 _NS_PER_S = 10**9
+LIGHT_AFTER_MS = 100
+"""Idle time after which a link is taken as idle if the recording does not show it."""
 _SHALLOW_MS = 2.0
+_HALF_PCT = 50.0
+_QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
 """A link without a queue loses a third of the datagrams, which arrive at 2/3 of their rate. The
 receiver's socket and the radio can lose a few percent although the link is faster than the sender.
@@ -77,28 +83,92 @@ class Recording:
 
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
+    light: tuple[LightDirection, ...] = ()
+    """Recordings of both directions without load, if these were requested."""
 
-    def write(self, name: Path) -> list[Path]:
-        """Write `NAME-downlink.trace`, `NAME-uplink.trace` and the link `NAME.toml`.
+    def write(self, name: Path) -> dict[str, Path]:
+        """Write the traces of both directions, and the link `NAME.toml`, or no file at all.
+
+        Return the path of each file, by its ending (such as `-downlink.trace`).
 
         Raises:
             LinkError: no data arrived.
         """
+        texts = {f"-{each.direction.title}.trace": each.mahimahi() for each in self.directions}
+        texts |= {f"-{each.direction.title}.light": each.trace() for each in self.light}
+        texts[".toml"] = write_toml(self._document(name.name))
+        paths = {ending: name.with_name(name.name + ending) for ending in texts}
+        parts = {path: path.with_name(f"{path.name}.part") for path in paths.values()}
+        try:
+            for ending, path in paths.items():
+                parts[path].write_text(texts[ending], encoding="utf-8")
+            for path, part in parts.items():
+                part.replace(path)
+        finally:
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+        return paths
+
+    def _document(self, name: str) -> dict[str, object]:
+        title = f"recorded link {name}"
+        told = "From cwndlab link record; delays are half of the minimum round trip."
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
-        document: dict[str, object] = {
-            "title": f"recorded link {name.name}",
-            "description": "From cwndlab link record; delays are half of the minimum round trip.",
-        }
-        written = []
-        for recorded in self.directions:
-            path = name.with_name(f"{name.name}-{recorded.direction.title}.trace")
-            path.write_text(recorded.mahimahi(), encoding="ascii")
-            written.append(path)
-            table = "link" if recorded.direction is Direction.DOWNLINK else "reverse_link"
-            document[table] = {"trace": path.name, "delay": delay}
-        path = name.with_name(f"{name.name}.toml")
-        path.write_text(write_toml(document), encoding="utf-8")
-        return [*written, path]
+        if self.light:
+            told = "From cwndlab link record --light-heavy; the light traces contain all delays."
+            delay = "0 ms"
+        tables: dict[str, dict[str, str]] = {}
+        for each in self.directions:
+            table = "link" if each.direction is Direction.DOWNLINK else "reverse_link"
+            tables[table] = {"trace": f"{name}-{each.direction.title}.trace", "delay": delay}
+            for light in self.light:
+                if light.direction is each.direction:
+                    tables[table] |= {
+                        "light_trace": f"{name}-{light.direction.title}.light",
+                        "light_after": f"{light.light_after_ms or LIGHT_AFTER_MS} ms",
+                    }
+        return {"title": title, "description": told, **tables}
+
+
+def warnings_of(recording: Recording) -> Iterator[str]:
+    """Yield what makes a recording doubtful, as sentences with the remedy."""
+    for each in recording.directions:
+        if not each.was_full:
+            yield (
+                f"the {each.direction.title} was never saturated: it is faster than the sender; "
+                "increase --most or record with a faster computer"
+            )
+    for light in recording.light:
+        name = light.direction.title
+        if light.lost_trains_pct >= _HALF_PCT:
+            yield (
+                f"{light.lost_trains_pct:.0f} % of the trains on the {name} were lost, so the "
+                "light trace shows only the better moments of the link; record again"
+            )
+        if light.queued_pct >= _QUEUED_PCT:
+            yield (
+                f"{light.queued_pct:.0f} % of the trains on the {name} were queued behind other "
+                "traffic; stop the other traffic and record again"
+            )
+        if light.light_after_ms is None:
+            yield (
+                f"too few trains arrived on the {name} to show after which idle time the link is "
+                f"like an idle link; light_after is {LIGHT_AFTER_MS} ms"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PacketSize:
+    """Size in bytes of the packets that fill a path, with and without UDP and IP headers."""
+
+    packet_bytes: int
+    payload_bytes: int
+
+    @classmethod
+    def of(cls, session: Session) -> PacketSize:
+        """Return the size of the largest packets that the path carries, at most 1500 bytes."""
+        path = [session.view(), session.server["path"]]
+        mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
+        return cls(mtu_bytes, mtu_bytes - _HEADER_BYTES[6 if ":" in session.peer else 4])
 
 
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
@@ -112,29 +182,41 @@ def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Record
     Raises:
         TransferFailedError: the server refuses the request, or UDP is blocked.
     """
-    found = []
     probes = session.probe()
-    path = [session.view(), session.server["path"]]
-    mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
-    header_bytes = _HEADER_BYTES[6 if ":" in session.peer else 4]
-    for direction in Direction:
-        request = protocol.Saturate(
-            direction=direction.wire,
-            most_bits_per_sec=most_bits_per_sec,
-            payload_bytes=mtu_bytes - header_bytes,
-            packet_bytes=mtu_bytes,
-            duration_ns=duration_ns + int(WARM_UP_S * _NS_PER_S),
-        )
-        answer = session.saturate(request)
-        per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
-        found.append(
-            RecordedDirection(
-                direction,
-                per_ms[: duration_ns // 10**6],
-                answer["sent"],
-                answer["received"],
-                answer["highest_queueing_ms"],
-            )
-        )
+    size = PacketSize.of(session)
+    found = tuple(
+        record_direction(session, direction, size, duration_ns, most_bits_per_sec)
+        for direction in Direction
+    )
     quickest_ms = min((probe.rtt_ns for probe in probes), default=None)
-    return Recording(tuple(found), None if quickest_ms is None else quickest_ms / 1e6)
+    return Recording(found, None if quickest_ms is None else quickest_ms / 1e6)
+
+
+def record_direction(
+    session: Session,
+    direction: Direction,
+    size: PacketSize,
+    duration_ns: int,
+    most_bits_per_sec: int,
+) -> RecordedDirection:
+    """Saturate and record one direction.
+
+    Raises:
+        TransferFailedError: the server refuses the request, or UDP is blocked.
+    """
+    request = protocol.Saturate(
+        direction=direction.wire,
+        most_bits_per_sec=most_bits_per_sec,
+        payload_bytes=size.payload_bytes,
+        packet_bytes=size.packet_bytes,
+        duration_ns=duration_ns + int(WARM_UP_S * _NS_PER_S),
+    )
+    answer = session.saturate(request)
+    per_ms = np.array(answer["per_ms"], dtype=np.int64)[int(WARM_UP_S * 1e3) :]
+    return RecordedDirection(
+        direction,
+        per_ms[: duration_ns // 10**6],
+        answer["sent"],
+        answer["received"],
+        answer["highest_queueing_ms"],
+    )

@@ -1,4 +1,4 @@
-"""Show the progress of runs and the remaining time, as a bar or as lines of text."""
+"""Show the progress of runs or other units, and the time left, as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -81,12 +81,14 @@ class EachRun:
 class Bar:
     """A progress bar in a terminal; it disappears at the end."""
 
-    def __init__(self, title: str, total: int, done: int, console: Console) -> None:
+    def __init__(
+        self, title: str, total: int, done: int, console: Console, units: str = "runs"
+    ) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            TextColumn("runs"),
+            TextColumn(units),
             TimeRemainingColumn(),
             TextColumn("[dim]{task.fields[what]}"),
             console=console,
@@ -121,7 +123,13 @@ class Lines:
     """A progress display for pipes and logs: one line of text every ten seconds."""
 
     def __init__(
-        self, title: str, total: int, done: int, file: TextIO, interval_s: float = _LINE_INTERVAL_S
+        self,
+        title: str,
+        total: int,
+        done: int,
+        file: TextIO,
+        interval_s: float = _LINE_INTERVAL_S,
+        units: str = "runs",
     ) -> None:
         self._title = title
         self._total = total
@@ -129,6 +137,7 @@ class Lines:
         self._done = done
         self._file = file
         self._interval_s = interval_s
+        self._units = units
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -148,7 +157,7 @@ class Lines:
         pace_s = (now_s - self._began_s) / (self._done - self._done_before)
         left = format_eta((self._total - self._done) * pace_s)
         print(
-            f"{self._title}: {self._done:,} of {self._total:,} runs, {left} left ({what})",
+            f"{self._title}: {self._done:,} of {self._total:,} {self._units}, {left} left ({what})",
             file=self._file,
             flush=True,
         )
@@ -164,12 +173,15 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
-def reporter(title: str, total: int, done: int) -> Reporter:
-    """Return a progress display: a bar in a terminal or notebook, otherwise lines of text."""
+def reporter(title: str, total: int, done: int, units: str = "runs") -> Reporter:
+    """Return a progress display: a bar in a terminal or notebook, otherwise lines of text.
+
+    `units` are the units in which `total` and `done` are counted.
+    """
     console = Console(stderr=True)
     if console.is_terminal or console.is_jupyter:
-        return Bar(title, total, done, console)
-    return Lines(title, total, done, sys.stderr)
+        return Bar(title, total, done, console, units)
+    return Lines(title, total, done, sys.stderr, units=units)
 
 
 def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:

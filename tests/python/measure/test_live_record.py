@@ -161,7 +161,7 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     assert not few_lost.was_full, "a busy receiver loses some, too"
     assert RecordedDirection(Direction.DOWNLINK, per_ms, 100, 67, 0.2).was_full, "policed"
     up = RecordedDirection(Direction.UPLINK, np.array([1500]), 1, 1, 30.0)
-    *_, link = Recording((down, up), 41.0).write(tmp_path / "home")
+    link = Recording((down, up), 41.0).write(tmp_path / "home")[".toml"]
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "home-downlink.trace",
         "home-uplink.trace",
@@ -172,6 +172,21 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     assert "home-downlink.trace" in link.read_text(encoding="utf-8")
     assert str(tmp_path) not in link.read_text(encoding="utf-8"), "the folder may be moved"
     assert preset.reverse_link is not None
+    assert (
+        link.read_text(encoding="utf-8")
+        == """\
+title = "recorded link home"
+description = "From cwndlab link record; delays are half of the minimum round trip."
+
+[link]
+trace = "home-downlink.trace"
+delay = "20.500 ms"
+
+[reverse_link]
+trace = "home-uplink.trace"
+delay = "20.500 ms"
+"""
+    )
     with pytest.raises(LinkError, match="uplink: no data arrived"):
         RecordedDirection(Direction.UPLINK, np.array([0, 0]), 5, 0, 0).mahimahi()
 

@@ -1,0 +1,124 @@
+"""Estimate the difference between two clocks, so that delays in one direction can be measured.
+
+A packet with the delay d that leaves the client at time t arrives d + c(t) later by the server's
+clock, and a packet in the other direction seems to need d - c(t). The difference c(t) between the
+clocks changes linearly, because their oscillators run at different speeds. As in the linear program
+of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line that
+leaves the largest minimum delay, which is the same in both directions: half of the smallest
+round-trip time.
+
+If the smallest delays of the directions differ, the delays of one direction are too large and those
+of the other too small, both by half of this difference, which cannot be measured without
+synchronised clocks. Their sum and their changes are right nevertheless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.errors import LinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int64]
+
+_FASTEST = 1e-3
+"""Largest difference of the speeds of two clocks; quartz oscillators differ by less than 1e-4."""
+_STEPS = 100
+_GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Transits:
+    """Packets in one direction, with times in ns by the clocks of sender and receiver."""
+
+    sent_ns: Integers
+    received_ns: Integers
+
+    @classmethod
+    def of(cls, packets: Sequence[tuple[int, int]]) -> Transits:
+        """Return packets, given as pairs of the times of sending and arrival in ns."""
+        sent_ns, received_ns = np.array(packets, dtype=np.int64).reshape(-1, 2).T
+        return cls(sent_ns, received_ns)
+
+    def __add__(self, other: Transits) -> Transits:
+        """Return the packets of both."""
+        return Transits(
+            np.concatenate([self.sent_ns, other.sent_ns]),
+            np.concatenate([self.received_ns, other.received_ns]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClockLine:
+    """The time by which the server's clock is ahead of the client's, which changes linearly."""
+
+    origin_ns: int
+    """Time by the client's clock at which the server's clock is ahead by `ahead_ns`."""
+    ahead_ns: float
+    drift: float
+    """Gain of the server's clock, as a fraction of the elapsed time."""
+    least_ns: float
+    """Smallest delay of a packet, the same in both directions."""
+
+    @classmethod
+    def of(cls, up: Transits, down: Transits) -> ClockLine:
+        """Estimate the line from packets from the client (`up`) and from the server (`down`).
+
+        The packets that determine the line should be equally long in both directions, and sent at
+        the same times; longer packets do no harm.
+
+        Raises:
+            LinkError: there are no packets in one of the directions.
+        """
+        if not len(up.sent_ns) or not len(down.sent_ns):
+            msg = "no datagram arrived in one of the directions; the network may block UDP"
+            raise LinkError(msg)
+        origin_ns = int(up.sent_ns[0])
+        far_ns = int(up.received_ns[0])  # the numbers stay small and keep their precision
+        up_at, down_at = up.sent_ns - origin_ns, down.received_ns - origin_ns
+        there = (up.received_ns - far_ns - up_at).astype(np.float64)
+        back = (down_at - (down.sent_ns - far_ns)).astype(np.float64)
+
+        def smallest(drift: float) -> tuple[float, float]:
+            return float((there - drift * up_at).min()), float((back + drift * down_at).min())
+
+        drift = _maximum(lambda each: sum(smallest(each)), -_FASTEST, _FASTEST)
+        least_there, least_back = smallest(drift)
+        return cls(
+            origin_ns,
+            far_ns - origin_ns + (least_there - least_back) / 2,
+            drift,
+            (least_there + least_back) / 2,
+        )
+
+    def ahead_at(self, at_ns: Integers) -> npt.NDArray[np.float64]:
+        """Return by how many ns the server's clock is ahead at times of the client's clock."""
+        return self.ahead_ns + self.drift * (at_ns - self.origin_ns).astype(np.float64)
+
+    def up_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
+        """Return the delays of packets from the client in ns; none is negative."""
+        ahead_ns = self.ahead_at(packets.sent_ns)
+        return np.maximum(packets.received_ns - packets.sent_ns - ahead_ns, 0)
+
+    def down_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
+        """Return the delays of packets from the server in ns; none is negative."""
+        ahead_ns = self.ahead_at(packets.received_ns)
+        return np.maximum(packets.received_ns - packets.sent_ns + ahead_ns, 0)
+
+
+def _maximum(of: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a concave function is largest, by golden-section search."""
+    for _ in range(_STEPS):
+        width = _GOLDEN * (high - low)
+        if of(high - width) < of(low + width):
+            low = high - width
+        else:
+            high = low + width
+    return (low + high) / 2
