@@ -71,11 +71,11 @@ def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 5: BBR leaves ProbeBW_UP when the bandwidth has reached a plateau."""
     run = bench.run("4 s")
     up = run.stay(UP)
-    yield within("pacing gain of Up (1.25 expected)", _gain(run, up), 1.22, 1.28)
+    yield within("pacing gain of ProbeBW_UP (1.25 expected)", _gain(run, up), 1.22, 1.28)
     rounds = run.rounds(up.begin_s, up.end_s + 0.002)
-    yield within("rounds in Up", rounds, 3, 3, digits=0)
+    yield within("round trips in ProbeBW_UP", rounds, 3, 3, digits=0)
     yield within("packets lost", run.row["retransmitted_pkts"], 0, 0, digits=0)
-    yield follows("Down follows Up", run.next_phase(up), DOWN)
+    yield follows("ProbeBW_DOWN follows ProbeBW_UP", run.next_phase(up), DOWN)
 
 
 def up_loss(bench: Bench) -> Iterator[CaseCheck]:
@@ -88,14 +88,17 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S, link)
     up = run.require(at_s, UP)
     run.require_limited(up.begin_s)
-    yield within("round trips from the losses until Up ends", (up.end_s - at_s) / RTT_S, 0.5, 3)
+    yield within(
+        "round trips from the losses until ProbeBW_UP ends", (up.end_s - at_s) / RTT_S, 0.5, 3
+    )
     # The application limits inflight, so it may already be below the BDP when Down begins; the same
     # ACK then ends Down.
-    yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
+    yield follows("ProbeBW_DOWN follows ProbeBW_UP", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
     wanted = (
-        "smallest window in the next Up, in BDP (1 or more shows that no inflight bound is set)"
+        "smallest window in the next ProbeBW_UP, in BDP (1 or more shows that no inflight bound is "
+        "set)"
     )
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
@@ -107,8 +110,10 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(UP)
     run.require_limited(stay.begin_s)
     rounds = run.rounds(stay.begin_s, stay.end_s)
-    yield within("round trips in Up, which lasts until the run ends", rounds, 40, 200, digits=0)
-    yield follows("Up does not end", run.next_phase(stay), "")
+    yield within(
+        "round trips in ProbeBW_UP, which lasts until the run ends", rounds, 40, 200, digits=0
+    )
+    yield follows("ProbeBW_UP does not end", run.next_phase(stay), "")
     limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
     run = bench.run("4.9 s", application=limited)
     yield follows("Startup does not end", run.next_phase(run.stay(STARTUP)), "")
@@ -118,14 +123,16 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP or the inflight bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
-    yield within("pacing gain of Down (0.9 expected)", _gain(run, down), 0.88, 0.92)
+    yield within("pacing gain of ProbeBW_DOWN (0.9 expected)", _gain(run, down), 0.88, 0.92)
     target = bdp_pkts(rtt_s=RTT_S * 1.04)
     # Some ACKs' mean: a kernel sends two packets per ACK, and a sample may fall between them.
     before = float(run.column("inflight_pkts", down.end_s - 0.025, down.end_s - 0.015).mean())
     after = run.at("inflight_pkts", down.end_s)
-    yield within("inflight shortly before the phase ends, in BDP", before / target, 1.0, 1.3)
-    yield within("inflight when the phase ends, in BDP", after / target, 0.8, 1.06)
-    yield follows("Cruise follows Down", run.next_phase(down), CRUISE)
+    yield within(
+        "data in flight shortly before ProbeBW_DOWN ends, in BDP", before / target, 1.0, 1.3
+    )
+    yield within("data in flight when ProbeBW_DOWN ends, in BDP", after / target, 0.8, 1.06)
+    yield follows("ProbeBW_CRUISE follows ProbeBW_DOWN", run.next_phase(down), CRUISE)
     at_s = run.stay(UP).begin_s + RTT_S / 2
     lossy = bench.run("4 s", {"schedule": _pulse(at_s, "20 %")})
     lossy.require(at_s, UP)
@@ -133,12 +140,12 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
-    wanted = "inflight when Down ends after losses, relative to the inflight bound"
+    wanted = "data in flight when ProbeBW_DOWN ends after losses, relative to the inflight bound"
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
 
 def down_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 9: Down ends after its maximum time, although inflight exceeds the BDP."""
+    """Test case 9: ProbeBW_DOWN ends after its maximum time, although inflight exceeds the BDP."""
     at_s = bench.run("4 s").stay(DOWN).begin_s
     run = bench.run("4.9 s", {"schedule": [{"at": us(at_s), "rate": "8.6 Mbit/s"}]})
     run.require(at_s, UP, DOWN)
@@ -147,9 +154,11 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
         msg = f"{DOWN} does not end before the end of the run"
         raise NotReachedError(msg)
     flight = run.column("inflight_pkts", down.begin_s, down.end_s)
-    yield within("smallest inflight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
-    yield within("duration of Down", down.length_s, 1.2, 3.1, "s")
-    yield follows("Refill follows Down", run.next_phase(down), REFILL)
+    yield within(
+        "smallest amount of data in flight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3
+    )
+    yield within("duration of ProbeBW_DOWN", down.length_s, 1.2, 3.1, "s")
+    yield follows("ProbeBW_REFILL follows ProbeBW_DOWN", run.next_phase(down), REFILL)
 
 
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
@@ -199,7 +208,11 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
         for stay in run.visits(phase, cruise.begin_s, reached)
     )
     yield within(
-        "round trips in Refill and Up until the rate reaches 90 Mbit/s", rounds, 1, 60, digits=0
+        "round trips in ProbeBW_REFILL and ProbeBW_UP until the rate reaches 90 Mbit/s",
+        rounds,
+        1,
+        60,
+        digits=0,
     )
     yield within("seconds until the rate reaches 90 Mbit/s", reached - cruise.begin_s, 0, 16)
 
@@ -232,7 +245,7 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(REFILL, after=ends[_CYCLES - 1])
     longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
     yield within(
-        "bandwidth estimate in Refill after two cycles, relative to the new link rate",
+        "bandwidth estimate in ProbeBW_REFILL after two cycles, relative to the new link rate",
         longest,
         0.9,
         1.15,
@@ -264,7 +277,10 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
             loose.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
     lowered = min(tight) / max(loose) if tight and loose else 1.0
     yield within(
-        "lowest pacing rate in Cruise, relative to the highest in Refill", lowered, 0.2, 0.85
+        "lowest pacing rate in ProbeBW_CRUISE, relative to the highest in ProbeBW_REFILL",
+        lowered,
+        0.2,
+        0.85,
     )
 
 
@@ -289,8 +305,8 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
     if not returns:
         msg = "no probe_bw_up ended because of a spurious recovery"
         raise NotReachedError(msg)
-    yield CaseCheck("after the undo, BBR enters Refill to repeat the interrupted Up",
-                    set(returns) == {REFILL}, ", ".join(returns))  # fmt: skip
+    wanted = "after the undo, BBR enters ProbeBW_REFILL to repeat the interrupted ProbeBW_UP"
+    yield CaseCheck(wanted, set(returns) == {REFILL}, ", ".join(returns))
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
     yield within(
@@ -314,7 +330,9 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
     if not undone:
         return
     phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
-    yield follows("BBR is in Up or Refill again after the undo", ", ".join(phases), UP, REFILL)
+    yield follows(
+        "BBR is in ProbeBW_UP or ProbeBW_REFILL again after the undo", ", ".join(phases), UP, REFILL
+    )
     window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
     yield within("window after the undo, relative to the window before the timeout", window, 0.9, 3)
 
@@ -340,17 +358,21 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
         )
         raise NotReachedError(msg)
     bound = run.column("cwnd_pkts", second.begin_s, second.end_s).max()
-    yield within("round trips from the losses until Up ends", (second.end_s - at_s) / RTT_S, 0.5, 3)
-    yield follows("Down follows Up", run.next_phase(second), DOWN)
+    yield within(
+        "round trips from the losses until ProbeBW_UP ends", (second.end_s - at_s) / RTT_S, 0.5, 3
+    )
+    yield follows("ProbeBW_DOWN follows ProbeBW_UP", run.next_phase(second), DOWN)
     down = run.stay(DOWN, after=second.end_s - 0.001)
     lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
-    yield within("window in Down, relative to the window in Up", lowered / bound, 0.6, 0.98)
+    yield within(
+        "window in ProbeBW_DOWN, relative to the window in ProbeBW_UP", lowered / bound, 0.6, 0.98
+    )
     cruise = run.stay(CRUISE, after=down.begin_s)
     # Until the losses are repaired, the window may be below the bound.
     limit = run.column("cwnd_pkts", down.begin_s + 0.002, down.end_s).max()
     headroom = run.column("cwnd_pkts", cruise.begin_s + 0.002, cruise.end_s).max() / limit
     yield within(
-        "largest window in Cruise, relative to the largest window in Down",
+        "largest window in ProbeBW_CRUISE, relative to the largest window in ProbeBW_DOWN",
         float(headroom),
         0.5,
         _HEADROOM + 0.03,
@@ -364,13 +386,13 @@ def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run_limited("4.5 s", refill.begin_s, 2.0)
     stay = run.stay(REFILL)
     run.require_limited(stay.end_s - RTT_S / 2)
-    yield within("rate in Refill", run.rate_mbit_s(stay.end_s - RTT_S / 2, stay.end_s), 0,
+    yield within("rate in ProbeBW_REFILL", run.rate_mbit_s(stay.end_s - RTT_S / 2, stay.end_s), 0,
                  0.75 * payload_mbit_s(), "Mbit/s")  # fmt: skip
-    yield follows("Up follows Refill", run.next_phase(stay), UP)
+    yield follows("ProbeBW_UP follows ProbeBW_REFILL", run.next_phase(stay), UP)
     up = run.stay(UP, after=stay.begin_s)
     kept = pacing(run, up.begin_s + RTT_S, up.begin_s + 4 * RTT_S) / 1.25 / PACING_MARGIN
     yield within(
-        "bandwidth estimate after Refill, relative to the estimate before Refill",
+        "bandwidth estimate after ProbeBW_REFILL, relative to the estimate before ProbeBW_REFILL",
         kept / before,
         0.97,
         1.1,
