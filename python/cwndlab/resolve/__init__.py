@@ -163,8 +163,8 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
                 raise FieldError(
                     (place,),
                     (
-                        "a network device in front of a wire needs a rate; it may lack a rate only "
-                        "if a cell or a Wi-Fi channel determines when it sends"
+                        "a network device in front of a wire needs a rate; without a rate, a "
+                        "device needs a cell or a Wi-Fi channel that determines its sending times"
                     ),
                 )
 

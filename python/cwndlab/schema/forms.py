@@ -1,10 +1,10 @@
 """Patterns for strings in study files, such as names and periods, each with a remedy."""
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-"""Name of a study, which is also the name of its folder."""
+"""Pattern for the name of a study, which is also the name of the study's folder."""
 
 PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
-"""Period of the day."""
+"""Pattern for a period of the day, such as "06:00-07:30"."""
 
 REMEDIES = {
     ID: 'write letters, digits, ".", "_" and "-", and begin with a letter or a digit',

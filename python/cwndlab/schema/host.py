@@ -74,12 +74,12 @@ class Host(Model):
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
         description="time between the arrival of data and the moment at which a waiting "
-        "application starts to read them",
+        "application starts to read these data",
     )
     read_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="duration of a read by the application; data that arrive during a read are "
-        "read immediately after it",
+        description="duration of a read by the application; the next read follows immediately if "
+        "data arrive during a read",
     )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
         Field(

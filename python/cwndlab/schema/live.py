@@ -46,7 +46,7 @@ class LivePath(Model):
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,
         description="rate of the UDP datagrams that are sent in parallel with the data to "
-        "measure loss and jitter; if absent, none are sent",
+        "measure loss and jitter; if absent, no datagrams are sent",
     )
 
 

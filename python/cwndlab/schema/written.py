@@ -316,7 +316,7 @@ Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
-    """Return the first annotation of this kind on a field or inside its type (`Optional`)."""
+    """Return the first annotation of class `kind` on a field, or inside the type of the field."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]
     while pending:

@@ -98,7 +98,7 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "change of the margin of the outer loop after each failed block",
+            "amount by which the outer loop changes the margin after each failed block",
         ),
     ],
 };
@@ -171,8 +171,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_frame_ns",
             TIME,
             r#""0 s""#,
-            "time grid of the core network: packets leave the core only at multiples of this \
-             time; 0 disables the grid",
+            "period of the core network: packets leave the core only at multiples of this period; \
+             0 means that packets can leave at any time",
         ),
         optional(
             "queue_packets",
@@ -456,8 +456,8 @@ pub(crate) static BACKGROUND: Table = Table {
             "off_ns",
             TIME,
             r#""0 s""#,
-            "mean duration of a period in which a background user needs no capacity; 0 means \
-             that it always needs capacity",
+            "mean duration of a period in which a background user needs no capacity; 0 means that \
+             every background user always needs capacity",
         ),
     ],
 };

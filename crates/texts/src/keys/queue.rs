@@ -34,8 +34,8 @@ pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",
     "ack_thinning",
     Form::Whole { least: 2, most: 1000 },
-    "ACK thinning: of the ACKs that carry nothing but a higher acknowledgement number, one in this \
-     many passes, for each connection; the others are dropped",
+    "ACK thinning: with the value N, one in N pure ACKs of each connection passes, and the others \
+     are dropped; duplicate ACKs and ACKs with SACK blocks always pass",
 );
 
 pub(crate) const POLICE_KEYS: &[Key] = &[
@@ -130,8 +130,8 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         "max_rtt_ns",
         TIME,
         r#""100 ms""#,
-        "largest expected round-trip time of the flows, from which the gains of the controller \
-         are derived; a longer time makes the controller slower",
+        "largest expected round-trip time of the flows (RTT_max of RFC 9332); a larger value \
+         makes the controller react more slowly",
     ),
     usual(
         "threshold",

@@ -157,8 +157,8 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "packets",
         AT_LEAST_ONE,
         "8192",
-        "maximum number of packets in all queues together; when it is exceeded, packets of the \
-         longest queue are dropped",
+        "maximum number of packets in all queues together; when this number is exceeded, packets \
+         of the longest queue are dropped",
     ),
     usual(
         "queues",
@@ -225,8 +225,7 @@ static DOWNLINK_DUAL_PI2: Table = Table {
             "packets",
             AT_LEAST_ONE,
             "8192",
-            "maximum number of packets in all queues together; packets that arrive when it is \
-             reached are dropped",
+            "maximum number of packets in all queues together; packets that do not fit are dropped",
         ),
         DUAL_PI2_KEYS[0],
         DUAL_PI2_KEYS[1],
@@ -296,8 +295,8 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "additional signal that a real receiver needs, compared with the error curve; if absent, \
-             0 dB; IEEE 802.11 assumes 5 dB",
+            "signal-to-noise ratio that a real receiver needs in addition to the value of the \
+             error curve; if absent, 0 dB; IEEE 802.11 assumes 5 dB",
         ),
     ],
 };

@@ -39,8 +39,8 @@ static RED: Table = Table {
             "weight_shift",
             Form::Whole { least: 0, most: 31 },
             "9",
-            "weight of the average queue length, as an exponent: each arriving packet moves the \
-             average towards the present queue length, by 2^-weight_shift of the difference",
+            "exponent of the weight in the average queue length: each arriving packet moves the \
+             average by 2^-weight_shift of its distance from the present queue length",
         ),
         optional(
             "idle_packet",
@@ -157,8 +157,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; it determines the share of packets that are retransmitted, \
-         which grows from 0 % at 1 ms to 100 % at 91 ms",
+        "mean extra delay of a packet; the share of retransmitted packets grows with this mean, \
+         from 0 % at 1 ms to 100 % at 91 ms",
     )],
 };
 
@@ -171,11 +171,11 @@ static BUNCHED_JITTER: Table = Table {
 
 static LATE_REORDER: Table = Table {
     name: "LateReorder",
-    about: "Some packets have an extra delay, so later packets overtake them.",
+    about: "Some packets are delayed, so later packets overtake them.",
     kind: Some("late"),
     keys: &[
-        needed("share", "ppb", PPB, "probability that a packet has the extra delay"),
-        needed("delay", "delay_ns", TIME, "extra delay of a delayed packet"),
+        needed("share", "ppb", PPB, "probability that a packet is delayed"),
+        needed("delay", "delay_ns", TIME, "additional delay of such a packet"),
         REORDER_GAP,
     ],
 };
@@ -398,8 +398,8 @@ const TRANSITION: Key = usual(
     "transition",
     Form::Word(&["retime", "keep"]),
     r#""retime""#,
-    "effect of a scheduled change on packets that are already queued: \"retime\" applies the \
-     change to them; \"keep\" leaves their departure times unchanged, as netem does",
+    "effect of a scheduled change on packets that are already queued: \"retime\" changes their \
+     departure times; \"keep\" leaves their departure times unchanged, as netem does",
 );
 
 /// The keys of a wire.
@@ -459,7 +459,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "",
         Form::Whole { least: 0, most: 31 },
         "fixed modulation and coding scheme of a cell or a Wi-Fi channel; if absent, the scheme \
-         follows the channel",
+         follows the quality of the channel",
     ),
     optional(
         "users",
@@ -478,8 +478,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "speed",
         "",
         Form::Text,
-        "speed of the users of a cell, such as \"120 km/h\"; it determines the Doppler shift and \
-         how fast shadowing changes",
+        "speed of the users of a cell, such as \"120 km/h\", which determines the Doppler shift \
+         and how fast shadowing changes",
     ),
     optional(
         "handover",
@@ -493,7 +493,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "",
         Form::Text,
         "sleep of the users of a cell (DRX): time without traffic after which a user sleeps, and \
-         interval at which it listens, such as \"after 100 ms, every 40 ms\"",
+         interval at which the user listens, such as \"after 100 ms, every 40 ms\"",
     ),
     optional(
         "cell",
@@ -527,7 +527,7 @@ const WHOLE: &[Key] = &[
         "server",
         "",
         TIME,
-        "one-way delay between the link and the server; for a cell, it replaces core_delay",
+        "one-way delay between the link and the server; for a cell, this key replaces core_delay",
     ),
     optional(
         "wire",
