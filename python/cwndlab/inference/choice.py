@@ -2,8 +2,8 @@
 
 Points (links) of each family are sampled as described in `cwndlab.inference.importance`.  All
 families use the same summary statistics and the same distance: the difference of each statistic
-from the measurement, divided by the standard deviation of the statistic over runs on one link.  The
-probability of each family is computed from the importance weights of the points near the
+from the measurement, divided by the standard deviation of the statistic over runs on one link.
+The probability of each family is computed from the importance weights of the points near the
 measurement; a local logistic regression corrects for the remaining distance (Beaumont, in
 Matsumura, Forster and Renfrew, Simulations, Genetics and Human Prehistory, 2008; Fagundes and
 others, Proceedings of the National Academy of Sciences 104, 2007).  The prior probability of all
@@ -72,8 +72,7 @@ def choose(
         measured: the summary statistics of the measurement.
         dimensions: number of parameters of each family.
         simulate: function that returns the statistics of points. Its arguments are the position of
-            the family, the points, and the number of points of this family that were simulated
-            before.
+        the family, the points, and the number of earlier simulations of this family.
         seed: seed for all random draws.
         rounds: number of rounds.
     """
@@ -155,7 +154,7 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return each label's probability if all features are 0, by penalised logistic regression."""
+    """Return each family's probability if all features are 0, by penalised logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 WIRE_BYTES = 1500
-"""Size of a full packet; queue sizes are counted in full packets."""
+"""Size of a full packet in bytes; queue sizes are counted in full packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices if the parameter is not a number; its value is then the index of a choice."""
+    """The possible choices of a parameter that is not a number; an index selects one of them."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:

@@ -42,7 +42,7 @@ _ADJUSTING = (
     "low_second",
     "high_second",
 )
-"""Summary statistics of the flow that the regression uses to adjust predictions."""
+"""Names of the flow's summary statistics by which a regression corrects predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Fit:
         return self.simulation.duration_s
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights; widen their distribution if it fits the data badly."""
+        """Draw links with equal weights; if they do not explain the data, increase their spread."""
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:

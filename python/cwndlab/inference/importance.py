@@ -209,7 +209,7 @@ def _reflected(points: Floats) -> Floats:
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Return each statistic's difference from the measurement, divided by its spread."""
+    """Return each statistic's difference from the measurement, in interquartile ranges."""
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart
@@ -261,8 +261,8 @@ def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
     """Return the differences from the measurement that a regression must leave uncorrected.
 
     They are 0 if the measurement lies among the points. Otherwise, the regression may move points
-    only to a place between the points' mean and the measurement. This place is as far from the mean
-    as the farthest point, because a regression is not valid where there are no points.
+    only to a place between the points' mean and the measurement. This place is as far from the
+    mean as the farthest point, because a regression is not valid where there are no points.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))
@@ -282,7 +282,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Correct values for the effect of features by a ridge regression; NaN stays NaN."""
+    """Remove from the values, by ridge regression, the effect of the features; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -42,7 +42,7 @@ class Simulated:
     losses_s: Floats
 
     def numbers(self) -> dict[str, float]:
-        """Return the same summary statistics of the flow as for a measurement."""
+        """Return the flow's summary statistics, which are the same as those of a measurement."""
         return summarize(self.row, self.samples, self.losses_s)
 
 

@@ -74,7 +74,7 @@ Lower values are replaced by this limit.
 
 
 def title(name: str) -> str:
-    """Return the noun phrase for a statistic, for example `goodput`, or `1/goodput` of flow 1."""
+    """Return the noun phrase for a statistic; a prefix such as `1/` (flow 1) is ignored."""
     return TITLES[name.rpartition("/")[2]]
 
 

@@ -59,7 +59,9 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
             Dimension("rate", "Policed rate", "Mbit/s", 0.9 * goodput_mbit_s, 5 * goodput_mbit_s),
             trip,
             Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
-            Dimension("line", "Rate of the line", "multiple of the policed rate", 1.3, 30),
+            Dimension(
+                "line", "Line rate before the policer", "multiple of the policed rate", 1.3, 30
+            ),
             _QUEUE,
             _LOSS,
             _JITTER,

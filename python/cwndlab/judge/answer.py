@@ -135,7 +135,7 @@ def answers(
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return further evidence for a decision; it is stored in subfolders of the results."""
+    """Return the further evidence for a decision, which subfolders of the results contain."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 
@@ -199,7 +199,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add results on similar networks and on competing flows to a decision, and return it."""
+    """Return the decision with results on similar networks and on competing flows added."""
     return replace(
         decision,
         networks=_networks(knowledge, decision, names, runs),
@@ -228,9 +228,9 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str:
-    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio such as `lte`.
+    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio cell (`lte`).
 
-    `trace` is the class of all recorded links, and of wires whose rate varies.
+    `trace` is the class of recorded links, and of wired links whose rate varies.
     """
     path = scenario["path"]
     if path["kind"] == "cell":

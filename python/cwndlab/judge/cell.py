@@ -36,7 +36,7 @@ class Comparison:
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Random seeds of all runs on this network setting."""
+    """Random seeds of all runs in this network setting."""
     repetitions: int
     is_paired: bool
     """True if all algorithms ran with the same random seed in each repetition."""
@@ -47,7 +47,7 @@ class Comparison:
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """For each contestant whose data another algorithm sent: the algorithm named in the study."""
+    """Algorithm that the study names, for each contestant whose data a different algorithm sent."""
     is_per_flow: bool = False
     """True if sums over flows, such as the goodput, are divided by the number of flows, because
     this number differs between algorithms or runs."""
@@ -61,7 +61,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the contestant's algorithm in the study, even if another one sent the data."""
+        """Return the algorithm that the study names, even if a different one sent the data."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """Levels of the study's factors, as text, on this network setting."""
+        """Levels of the study's factors in this network setting, as text."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
@@ -116,7 +116,8 @@ class Comparison:
     def best(self, column: str) -> str | None:
         """Return the algorithm with the best mean of a column.
 
-        The result is None if the column has no better direction, or no algorithm has a mean.
+        The result is None if neither high nor low values of the column are better, or no algorithm
+        has a mean.
         """
         better = quantity(column).better
         if better is Better.NEITHER:

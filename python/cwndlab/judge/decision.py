@@ -74,7 +74,7 @@ class Entrant:
 
     @property
     def loss(self) -> float:
-        """How much less this algorithm is worth to the user than the best one, as a fraction."""
+        """Fraction by which this algorithm is worth less to the user than the best algorithm."""
         return -math.expm1(-self.behind)
 
 
@@ -96,7 +96,7 @@ class Decision:
     setting: str
     """Name of the network setting; empty if the study has only one."""
     pairs: int
-    """Number of repetitions, whose runs are compared in pairs; 0 if all of them are identical."""
+    """Number of repetitions (pairs of runs); 0 if all repetitions gave identical results."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
@@ -255,7 +255,7 @@ class GainsAndCosts:
 
 
 def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
-    """Return the gains and costs of all runs on one network setting."""
+    """Return the gains and costs of all runs in one network setting."""
     gain = rows(comparison, goal.gain)
     return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 

@@ -29,7 +29,7 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Columns whose effects are plotted, if these columns were measured."""
+"""Columns on which a factor's effect is plotted, if these columns were measured."""
 
 _LOGARITHMIC_FROM = 8.0  # smallest ratio of extreme levels for a logarithmic axis
 _READERS = (

@@ -116,7 +116,7 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys whose values change the recommendation, with the most decisive first."""
+    """Return the keys whose values change the recommendation, starting with the largest gain."""
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
@@ -168,7 +168,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return how much each algorithm's lead over the chosen one varies (standard deviation)."""
+    """Return the standard deviation of each algorithm's lead over the chosen algorithm."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))

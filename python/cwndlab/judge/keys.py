@@ -102,8 +102,8 @@ class Key:
     def _along(self, target: Target, count: int, usual: int | None) -> int:
         """Return the value of `target` if the first target changes from `usual` to `count`.
 
-        The ratio of both values stays the same on a logarithmic scale, their difference on a linear
-        one.
+        On a logarithmic scale, the ratio of the two targets stays the same; on a linear scale, the
+        difference.
         """
         if not usual or target.count is None:
             return count

@@ -1,7 +1,7 @@
 """Compute the scores of a ledger from predicted probabilities, changes and orders of algorithms.
 
-A *question* is a network and a goal. The entries of a question compare one or more challengers with
-the same baseline. Therefore, they also order all these algorithms, by prediction and by
+A *question* is a network and a goal. The entries of a question compare one or more challengers
+with the same baseline. Therefore, they also order all these algorithms, by prediction and by
 measurement. *Regret* is the utility lost by following the predictions. A *bar* is the worst value
 of a score that good predictions may have.
 """
@@ -53,7 +53,7 @@ class Reliability:
 
     @property
     def gap(self) -> float:
-        """Stated probability minus the fraction that came true."""
+        """Mean predicted probability minus the fraction of predictions that came true."""
         return self.stated - self.happened
 
 
@@ -68,11 +68,11 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; ties count half."""
     compared: int
-    """Number of predictions whose outcome is known (see `better`)."""
+    """Number of predictions for which `better` returns a known outcome."""
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
     bins: tuple[Reliability, ...]
-    """Stated probabilities and how often they came true, in bins of ten or more comparisons."""
+    """Predicted probabilities and outcomes, in bins of ten or more comparisons."""
     regret: float | None
     """Median utility lost by following the predictions (a difference of natural logarithms)."""
     regret_p90: float | None

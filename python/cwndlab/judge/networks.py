@@ -71,7 +71,7 @@ class Networks:
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
-    """Keys of the network that change the recommendation, with the most decisive first."""
+    """Keys of the network that change the recommendation, starting with the largest gain."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty with too few networks."""
 

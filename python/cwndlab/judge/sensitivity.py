@@ -8,8 +8,8 @@ algorithm on one side of the threshold, and another algorithm on the other side.
 draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
 maximizes the sum of the leads in all draws beyond the threshold. At this point, the isotonic
 regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
-Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore, the
-rule is cross-validated: it is fitted to nine tenths of the draws and applied to the remaining
+Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore,
+the rule is cross-validated: it is fitted to nine tenths of the draws and applied to the remaining
 tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
 the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
 number of keys for which a rule was found).
@@ -64,11 +64,11 @@ class Flip:
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean lead of the other algorithm beyond the break-even value, in cross-validation."""
+    """Mean utility gained by the other algorithm beyond the break-even value (cross-validated)."""
     share: float
-    """Fraction of all draws that lie beyond the break-even value."""
+    """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
-    """p value of a t test on held-out draws, multiplied by the number of tested keys."""
+    """p value of a t test on held-out networks, multiplied by the number of tested keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's lead over the recommended one, in draws without missing values."""
+    """Return each algorithm's lead in utility over the recommended algorithm, for each draw."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -308,7 +308,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the lead in each held-out draw for which the rule uses the other algorithm."""
+    """Return the other algorithm's lead in each held-out draw to which the rule applies."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):

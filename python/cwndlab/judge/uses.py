@@ -28,7 +28,7 @@ chunk of 4 s. The weight is part of the logarithmic quality of experience of Mao
 Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Weight of a transfer during a call: 10 % of its speed is worth 1 % of call quality."""
+"""Weight of a transfer during a call: 10 % more goodput is worth 1 % of call quality."""
 
 _LONGEST_STANDSTILL = 1.0  # stall time / playback time: no user keeps watching beyond this
 _FRAME_MS = 20.0  # duration of speech in a frame, before it can be sent
@@ -175,10 +175,10 @@ def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
 def call_rating() -> pl.Expr:
     """Return the E-model's rating R of a call, from 1 to 94.2, computed from delay and loss.
 
-    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e), where d is the delay in ms
-    from mouth to ear, and e is the fraction of lost packets (Cole and Rosenbluth 2001, for G.711).
-    Above 80, users are satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107 annex
-    B).
+    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e), where d is the delay in
+    ms from mouth to ear, and e is the fraction of lost packets (Cole and Rosenbluth 2001, for
+    G.711). Above 80, users are satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107
+    annex B).
     """
     delay_ms = _number("datagram_delay_p95_ms") + _FRAME_MS
     late = (delay_ms - 177.3).clip(0)

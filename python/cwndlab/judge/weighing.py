@@ -46,7 +46,7 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """The recommendation for a population: its effect on each class, and decisive weights."""
+    """The recommendation for a population, its effect on each class, and weights that change it."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
