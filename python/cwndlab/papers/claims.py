@@ -169,7 +169,7 @@ class Experiment(Model):
     among: dict[str, LevelText] = Field(default={})
     """Levels of factors that all compared runs have, with and without the change."""
     variants: dict[str, str] = Field(default={})
-    """Variants that replace other variants, keyed by the name of the replaced variant."""
+    """The variant that replaces another variant, by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -191,7 +191,7 @@ class ChosenSetting(Model):
     setting: str
     """The setting, and what the paper states instead."""
     variants: dict[str, str]
-    """Variants with the paper's setting, keyed by the variants with the chosen setting."""
+    """The variant with the paper's setting, for each variant with the chosen setting."""
 
 
 class _StudyOfClaims(Model):
@@ -209,7 +209,7 @@ class _StudyOfClaims(Model):
     is_deterministic: bool = False
     """Whether the study contains no randomness, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs of a claim's parts, unless a part sets others."""
+    """Levels of factors that select the runs of a claim's parts; a part may set other levels."""
 
 
 class _ClaimsFile(Model):
@@ -231,7 +231,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """Variants with the paper's settings, keyed by the variants with chosen settings."""
+        """The variant with the paper's settings, for each variant with chosen settings."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 

@@ -162,7 +162,7 @@ class ReplacedVariants:
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of a cell with the replacing variant; None if it has no numbers."""
+        """Return the replacing variant's numbers for a cell; None if there are no numbers."""
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 

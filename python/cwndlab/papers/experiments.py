@@ -46,7 +46,7 @@ _NEARER = 0.8
 
 
 class TrialEffect(StrEnum):
-    """Effect of a change on the difference between our results and the paper."""
+    """Effect of a change: whether it brings our results closer to the paper's."""
 
     EXPLAINS = "explains it"
     PART = "part of it"
@@ -81,7 +81,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value that moves farthest towards its bounds; if possible, one inside its bounds."""
+        """The value that moves farthest towards its bounds; values inside the bounds come first."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -123,7 +123,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials; a change that moves a table away from the paper explains nothing."""
+    """Return all trials; a change that moves a table away from the paper is not an explanation."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]
@@ -225,7 +225,7 @@ def try_tables(
 ) -> list[TableTrial]:
     """Return the effect of each experiment on tables of the paper.
 
-    The tables are those that the experiment names, and those that it moves away from the paper.
+    The experiment names these tables, or moves them away from the paper.
     """
     tried = [
         (experiment, table, _try_table(experiment, table, flows))

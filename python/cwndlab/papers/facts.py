@@ -190,7 +190,7 @@ class About(Model):
     method: str
     conclusion: str
     axis_label: str = ""
-    """The paper's label of the axis of congestion windows, if its unit is not packets."""
+    """The paper's label of the congestion-window axis, if the unit of the axis is not packets."""
     axis_note: str = ""
     time_tolerance: float = 0.0
     """Tolerated relative difference of times and periods."""

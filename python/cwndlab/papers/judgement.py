@@ -1,11 +1,11 @@
 """Decide the claims of a paper with the numbers in its tables and with our runs.
 
-A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its bounds.
-The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a bound. A
-claim holds if all of its parts hold, and fails if one part fails. Holm's correction is applied over
-the claims of the paper: while k claims are open, each is tested at a confidence of 1 - 5 %/k. Fewer
-than ten repetitions cannot decide a claim; in a deterministic study, one run is enough. The numbers
-in the paper have no spread and are compared directly with the bounds.
+A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
+bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a
+bound. A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is
+applied over the claims of the paper: while k claims are open, each is tested at a confidence of 1
+- 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study, one run is
+enough. The numbers in the paper have no spread and are compared directly with the bounds.
 
 Three verdicts are not results of a test. A part is *input* if our value agrees by construction:
 the value depends on a calibrated parameter of the link, or changes with a setting that was chosen
@@ -156,7 +156,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether our value of a part agrees by construction."""
+    """Return a function that checks whether our value agrees with the paper by construction."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 

@@ -160,8 +160,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative error of fits after the names of the variants were permuted.
 
-    Each fit uses one permutation, which is the same in all tables. A number does not change if the
-    tables lack the same number for the other variant.
+    Each fit uses one permutation, which is the same in all tables. A number keeps its value if the
+    tables do not contain this number for the other variant.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
@@ -175,7 +175,7 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Give each variant's numbers the paper's values of another variant, as `names` maps them."""
+    """Return the numbers after exchanging the paper's values between variants, as `names` maps."""
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

@@ -149,6 +149,6 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
 
 
 def relative_difference(ours: float, low: float, high: float) -> float:
-    """Return the difference of our number from a range, relative to its nearer end; 0 inside."""
+    """Return our number's difference from the nearer end of a range, as a fraction; 0 inside."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """How much less this algorithm is worth to the user than the best one, in %."""
+    """Percentage by which this algorithm is worth less to the user than the best algorithm."""
     standing: str
 
 

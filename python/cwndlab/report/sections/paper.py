@@ -231,7 +231,7 @@ class SettingChange:
 
 
 def changes(paper: Paper, context: Context) -> list[SettingChange]:
-    """Return the effect of a setting, for each pair of variants that differ only in it."""
+    """Return the effect of each setting that is the only difference between two variants."""
     settings = _settings(context)
     found = []
     for first, second, changed in single_changes(settings):
