@@ -151,7 +151,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good algorithms (close to the best); see `_core.pyi` for the arguments."""
+    """Choose the algorithms that are close to the best one; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -177,7 +177,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess the algorithm in row `choice` of `draws` over a population of networks."""
+    """Assess algorithm `choice`, a row of `draws`, on networks that are similar to the link."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
@@ -299,7 +299,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return path and text of each value of a cell or Wi-Fi channel that is not the default."""
+    """Return path and text of each value of a cell or Wi-Fi channel, except default values."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -307,8 +307,8 @@ def medium_figures(path_json: str) -> list[tuple[str, str]]:
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
     """Return the random seed of a repetition.
 
-    `cell_json` is JSON with all settings that may influence the channel. If it is None, the seed is
-    the same for all combinations of factors of a study.
+    `cell_json` is JSON with all settings that may influence the channel. If `cell_json` is None,
+    all combinations of a study's factors have the same seed.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed
@@ -359,8 +359,8 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 def algorithm(name: str) -> Algorithm:
     """Return the algorithm with this name or alias.
 
-    `ours:cubic` is cwndlab's implementation on every backend, whereas `cubic` on the kernel backend
-    is Linux's implementation.
+    `ours:cubic` is cwndlab's implementation on every backend, whereas `cubic` on the kernel
+    backend is Linux's implementation.
     """
     if name.startswith(OURS):
         ours = algorithm(name.removeprefix(OURS))

@@ -113,7 +113,7 @@ class Inquiry:
         write_draws(self.folder / NETWORKS, kept)
 
     def _networks(self, draws: int) -> tuple[dict[str, Any], Draws]:
-        """Return the study on similar networks, and the random values drawn for each network."""
+        """Return the study of similar networks, and the values that were drawn for each network."""
         if self.population is None:
             sample = vary(self.link, draws, _SEED)
             levels = [draw.level() for draw in sample.draws]
@@ -149,7 +149,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the recommended algorithm with others, in each mix of flows that the report shows."""
+        """Run the recommended algorithm beside others, in each mix of flows of the report."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -230,7 +230,7 @@ def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a network; add the usual duration of runs if they contain none."""
+    """Return the keys of a network; if no duration is set, add the default duration of a run."""
     return {**_times(level["link"], "downlink"), **level}
 
 

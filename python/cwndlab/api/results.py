@@ -39,9 +39,10 @@ KEYS = ("run", "cell", "repetition", "seed")
 class Results:
     """The results of a study, as tables.
 
-    Every table begins with the same columns: `run` (the key of the run), one column for each factor
-    of the study, `repetition` and `seed`. The columns that are specific to the table follow. If a
-    factor has the same name as one of these, the factor's column is called `factor_NAME`.
+    Every table begins with the same columns: `run` (the key of the run), one column for each
+    factor of the study, `repetition` and `seed`. The columns that are specific to the table
+    follow. If a factor has the same name as one of these, the factor's column is called
+    `factor_NAME`.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -111,7 +112,7 @@ class Results:
 
     @property
     def is_written(self) -> bool:
-        """True if all finished runs are in the final tables, and none is only in a journal."""
+        """True if the final tables contain all finished runs, so that no journal is needed."""
         return not self._folder.journals
 
     @property
@@ -224,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
-        """Decide which algorithm is best, for each setting and direction, and for all combined.
+        """Decide which algorithm is best: for each setting and direction, and for all together.
 
         The arguments and the errors are the same as for `verdict`.
         """
@@ -320,7 +321,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """Return a description of the disturbances of each disturbed run."""
+        """Return, for each disturbed run, a description of its disturbances."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 

@@ -48,7 +48,7 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged; the simulator uses the keys that the study defines."""
+        """Return the runs unchanged: the simulator stores results under the study's own keys."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -74,7 +74,7 @@ class ThisKernel:
         return "kernel"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with the kernel's release added to their keys."""
+        """Return the runs with keys that contain the kernel's release."""
         return rekeyed(matrix, f"kernel/{platform.release()}")
 
     def executor(self, matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -91,7 +91,7 @@ class ThisKernel:
 
 @dataclass(frozen=True, slots=True)
 class VirtualMachines:
-    """The backend that uses stock kernels in virtual machines, whose clock counts instructions."""
+    """The backend that uses stock kernels in virtual machines, in virtual instead of real time."""
 
     kernel: StockKernel
     jobs: int | None = None
@@ -103,7 +103,7 @@ class VirtualMachines:
         return "vm"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with the kernel's release added to their keys."""
+        """Return the runs with keys that contain the kernel's release."""
         return rekeyed(matrix, f"vm/{self.kernel.release}")
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:

@@ -236,7 +236,7 @@ class LiveExecutor:
         return Batch((outcome,), socket.gethostname(), tables, files)
 
     def _look(self) -> Iterator[Note]:
-        """Check both ends and the path before the first run, and store what was found.
+        """Check both ends and the path before the first run, and store the findings.
 
         Raises:
             ProxyError: a proxy splits the path, which makes comparisons meaningless.

@@ -133,7 +133,8 @@ def run(arguments: list[str]) -> int:
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
     """Return whether the program that read standard output has closed the pipe.
 
-    If so, click has replaced `sys.stdout`, or Rich has raised `end` because of a `BrokenPipeError`.
+    If so, click has replaced `sys.stdout`, or Rich has raised the exception `end` because of a
+    `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

@@ -207,7 +207,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that propose the most useful next measurement; no lines if it helps little."""
+    """Return lines that propose the next measurement; none if no measurement would help much."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)

@@ -110,7 +110,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "error of predicting the grand mean": _percent(
+                "mean error of the grand mean": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers in the 90 % interval": (
@@ -137,7 +137,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return how many fits with shuffled names have at most the error of `fit`."""
+    """Return how many fits with shuffled variants have an error of at most that of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

@@ -45,7 +45,7 @@ def ledger_command(
 
     A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
     on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger: the command
-    first adds the entries of FILE to the ledger that it shows.
+    first adds the entries of FILE to the shown ledger.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"

@@ -199,7 +199,7 @@ def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: i
 
 
 def _trail(rates: Sequence[float]) -> str:
-    """Return a bar for each rate, relative to the highest rate."""
+    """Return a text with one bar for each rate; the highest rate has the longest bar."""
     highest = max(*rates, _LEAST_MBIT_S)
     return "".join(_BARS[round(rate / highest * (len(_BARS) - 1))] for rate in rates)
 

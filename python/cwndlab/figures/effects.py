@@ -27,7 +27,8 @@ def plot_effect(
         axes: the axes.
         effect: the factor and the means.
         column: the quantity, a column of the table `flows`.
-        printed: numbers of a paper as ranges, by algorithm and level; diamonds show them.
+        printed: ranges of a paper's numbers, by algorithm and level; white diamonds show these
+        numbers.
     """
     means = effect.means[column]
     styles = styles_of(means)

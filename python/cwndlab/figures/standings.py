@@ -57,7 +57,8 @@ def plot_grouped_bars(
         axes: the axes.
         means: the intervals by algorithm and level.
         column: the column of the table `flows` that the axis shows.
-        printed: numbers of a paper as ranges, by algorithm and level; diamonds show them.
+        printed: ranges of a paper's numbers, by algorithm and level; white diamonds show these
+        numbers.
     """
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))

@@ -1,8 +1,8 @@
 """Write the tables of a study, which contain the rows of all finished runs in order.
 
-The same runs always result in files with the same bytes: neither the order in which the runs finish
-nor the number of machines and sessions matters. Rows are read and written in pieces, so that memory
-use does not grow with the size of the study.
+The same runs always result in files with the same bytes: neither the order in which the runs
+finish nor the number of machines and sessions matters. Rows are read and written in pieces, so
+that memory use does not grow with the size of the study.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield the start and end of each piece of `order`, and the matrix rows of its runs."""
+    """Yield the start and the end of each piece of `order`, and the matrix rows of the piece."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1

@@ -67,7 +67,7 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for the history, such as whether the emulation of the link was ever late."""
+    """Further facts about the run for the history, such as the lateness of the emulated link."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -214,7 +214,8 @@ class LocalExecutor:
     """An executor that computes tasks in parallel threads of this process.
 
     The simulator releases the interpreter lock while it computes. A task with the user's own
-    algorithms runs in a separate process, so that a crash or an endless loop affects only this run.
+    algorithms runs in a separate process, so that a crash or an endless loop affects only this
+    run.
     """
 
     def __init__(self, jobs: int | None = None) -> None:

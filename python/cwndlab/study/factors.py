@@ -34,7 +34,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return a list of levels for each factor; factors that vary together count as one."""
+    """Return a list of levels for each factor; factors that vary together form a single factor."""
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()

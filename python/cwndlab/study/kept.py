@@ -37,7 +37,7 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios in a results folder, by the number of the combination of levels (cell)."""
+    """The stored scenarios of a results folder; each combination of factor levels has a number."""
 
     folder: Path
 

@@ -105,7 +105,7 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """Return the number of runs in a study file; None if counting them would take long.
+    """Return the number of runs in a study file; None if counting the runs would take long.
 
     Raises:
         CwndlabError: the study file is not valid.

@@ -52,7 +52,7 @@ class _Names(Protocol):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the names in the kernel of those algorithms that cwndlab has to load into it."""
+        """Return the kernel's names for the algorithms that cwndlab loads into the kernel."""
 
 
 class _EventLog(Protocol):

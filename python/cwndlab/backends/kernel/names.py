@@ -1,6 +1,6 @@
 """Find the kernel's names for a run's algorithms, and load algorithms that the kernel lacks.
 
-`cubic` is Linux's algorithm; `ours:cubic` is cwndlab's, which is loaded while runs need it.
+`cubic` is Linux's algorithm. `ours:cubic` is cwndlab's algorithm; it is loaded while runs need it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads the algorithms that runs need into the kernel, and unloads them at the end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """Create the loader; if `may_fall_back`, our versions replace missing algorithms."""
+        """Create the loader; with `may_fall_back`, use cwndlab's version of missing algorithms."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}

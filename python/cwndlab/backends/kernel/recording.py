@@ -1,7 +1,8 @@
 """Execute runs on this machine's kernel, and record every call of the sender's hooks.
 
-The samples of a run show the state of the socket at regular times. The recorded calls also show the
-algorithm's phases, each ACK and each undo of a window reduction, with the kernel's time stamps.
+The samples of a run show the state of the socket at regular times. The recorded calls also show
+the algorithm's phases, each ACK and each undo of a window reduction, with the kernel's time
+stamps.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Replace the receiver's algorithm by `reno`; return the new scenario and its sender."""
+    """Set the receiver's algorithm to `reno`; return the new scenario and the sender's settings."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]

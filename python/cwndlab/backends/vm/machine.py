@@ -279,7 +279,7 @@ def _guest_files(release: str, kernel: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
-    """Wait until the virtual machine is ready; return False if it ended or its first run failed."""
+    """Wait until the machine is ready; return False if the machine or its first run failed."""
     while "ready: " not in (text := _text(console)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.1)
