@@ -151,7 +151,7 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     "has_light",
     is_flag=True,
     help="Also record the link without load, with short trains of packets, so that a replay "
-    "depends on the load. The recording then takes six to seven times --duration.",
+    "depends on the load. The recording then takes about seven times --duration.",
 )
 @format_option
 def link_record(

@@ -45,7 +45,7 @@ _PROBES = 10
 _FIRST_PROBES = 30
 _MOST_WAITS = 6
 _AS_FAST_AS = 0.9  # quantile of the round-trip times before the recording
-_OTHER_S = 4.0  # a round's probes, and the waits for late packets
+_OTHER_S = 6.5  # a round's probes, and the waits for late packets
 _NS_PER_MS = 10**6
 
 
@@ -68,6 +68,7 @@ class LightHeavyRecorder:
         self._most_bits_per_sec = most_bits_per_sec
         self._probes: list[ProbeResult] = []
         self._idle_rtt_ns = 0.0
+        self._series = 0
         self._train_ms = dict.fromkeys(Direction, 0.0)
 
     @property
@@ -150,11 +151,13 @@ class LightHeavyRecorder:
     ) -> TrainSeries:
         request = protocol.Trains(
             direction=direction.wire,
+            series=self._series,
             packets=TRAIN_PACKETS,
             payload_bytes=size.payload_bytes,
             packet_bytes=size.packet_bytes,
             gaps_ns=gaps_ns,
         )
+        self._series += 1
         arrivals = self._session.near_datagrams().trains(request)
         series = TrainSeries(arrivals, request, *axis_ms)
         self._train_ms[direction] = series.train_ms() or self._train_ms[direction]

@@ -38,6 +38,7 @@ def series(
     """Return trains of four packets, with the delay of each train's first packet."""
     request = protocol.Trains(
         direction=direction.wire,
+        series=0,
         packets=4,
         payload_bytes=1472,
         packet_bytes=1500,

@@ -169,6 +169,7 @@ likely = st.one_of(
         {
             "do": st.just("trains"),
             "direction": st.just("forward"),
+            "series": st.sampled_from([0, 65_535, 65_536, -1]),
             "packets": st.integers(0, 70),
             "payload_bytes": st.integers(60, 1_600),
             "packet_bytes": st.integers(60, 1_600),

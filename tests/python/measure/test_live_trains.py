@@ -36,10 +36,13 @@ KEY, SESSION = b"k" * 32, b"12345678"
 HERE = (HOST, 1)
 
 
-def request_of(direction: str = "forward", *, count: int = 3, gap_ms: int = 20) -> Trains:
+def request_of(
+    direction: str = "forward", *, count: int = 3, gap_ms: int = 20, series: int = 7
+) -> Trains:
     return Trains.model_validate(
         {
             "direction": direction,
+            "series": series,
             "packets": 4,
             "payload_bytes": 1000,
             "packet_bytes": 1028,
@@ -51,12 +54,12 @@ def request_of(direction: str = "forward", *, count: int = 3, gap_ms: int = 20) 
 def test_each_packet_of_the_requested_trains_is_recorded_once() -> None:
     receiver = TrainReceiver(KEY, SESSION, request_of())
     for at_ns, place in enumerate([(0, 0), (2, 3), (1, 1)]):
-        packet = encode_train(KEY, SESSION, SERVER, place, 1000)
+        packet = encode_train(KEY, SESSION, SERVER, request_of(), place)
         assert len(packet) == 1000
         assert receiver.take(packet, HERE, at_ns, SERVER)
         assert not receiver.take(packet, HERE, at_ns, SERVER), "each once"
     for place in ((3, 0), (0, 4)):
-        packet = encode_train(KEY, SESSION, SERVER, place, 1000)
+        packet = encode_train(KEY, SESSION, SERVER, request_of(), place)
         assert not receiver.take(packet, HERE, 0, SERVER), "not requested"
     assert [(train, place, at_ns) for train, place, _, at_ns in receiver.arrivals()] == [
         (0, 0, 0),
@@ -67,14 +70,16 @@ def test_each_packet_of_the_requested_trains_is_recorded_once() -> None:
 
 def test_packets_of_others_are_not_recorded() -> None:
     receiver = TrainReceiver(KEY, SESSION, request_of())
-    right = encode_train(KEY, SESSION, SERVER, (0, 0), 100)
+    request, place = request_of(), (0, 0)
+    right = encode_train(KEY, SESSION, SERVER, request, place)
     for wrong in (
-        encode_train(b"other", SESSION, SERVER, (0, 0), 100),
-        encode_train(KEY, b"87654321", SERVER, (0, 0), 100),
-        encode_train(KEY, SESSION, CLIENT, (0, 0), 100),
+        encode_train(b"other", SESSION, SERVER, request, place),
+        encode_train(KEY, b"87654321", SERVER, request, place),
+        encode_train(KEY, SESSION, CLIENT, request, place),
+        encode_train(KEY, SESSION, SERVER, request_of(series=6), place),
         encode(KEY, SESSION, SERVER, 0, 100),
-        right[:20] + bytes([right[20] ^ 1]) + right[21:],
-        right[:35],
+        right[:22] + bytes([right[22] ^ 1]) + right[23:],
+        right[:37],
         b"",
     ):
         assert not receiver.take(wrong, HERE, 0, SERVER)
@@ -104,7 +109,7 @@ def test_a_full_buffer_loses_packets_and_ctrl_c_ends_the_trains(
 ) -> None:
     sent: list[tuple[int, int]] = []
     stopping = threading.Event()
-    monkeypatch.setattr(trains, "encode_train", lambda *facts: facts[3])
+    monkeypatch.setattr(trains, "encode_train", lambda *facts: facts[4])
 
     def send(place: tuple[int, int]) -> None:
         if place == (0, 1):
@@ -147,7 +152,7 @@ def test_trains_are_sent_only_to_the_client_that_asks_with_a_signed_datagram() -
             def pretend() -> None:
                 while not stop.wait(0.02):
                     other.send(encode(b"wrong key", name, CLIENT, secrets.randbelow(100), 64))
-                    other.send(encode_train(b"wrong key", name, CLIENT, (0, 0), 64))
+                    other.send(encode_train(b"wrong key", name, CLIENT, request_of(), (0, 0)))
 
             pretending = threading.Thread(target=pretend)
             pretending.start()
@@ -162,9 +167,14 @@ def test_trains_are_sent_only_to_the_client_that_asks_with_a_signed_datagram() -
                 other.recv(2048)
 
 
-def test_a_server_of_an_older_version_is_refused_with_a_sentence() -> None:
-    with pytest.raises(protocol.ProtocolError) as refused:
-        protocol.read_greeting(b"cwndlab 2 " + b"0" * 32 + b"\n")
+def test_a_server_of_an_older_version_is_refused_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        protocol, "greeting", lambda nonce: b"cwndlab 2 %s\n" % nonce.hex().encode()
+    )
+    with server_here() as address, pytest.raises(protocol.ProtocolError) as refused:
+        Session(address).__enter__()
     assert str(refused.value) == "the server uses version 2, not 3; update the older program"
 
 

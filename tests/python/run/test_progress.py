@@ -19,6 +19,16 @@ def test_plain_lines_tell_how_far_and_how_long_still() -> None:
     assert told.endswith(" left (cubic, 1 Mbit/s)\n")
 
 
+def test_the_units_are_told_if_they_are_not_runs() -> None:
+    out, drawn = io.StringIO(), io.StringIO()
+    with Lines("home", 48, 0, out, interval_s=0.0, units="pieces") as lines:
+        lines.advance("uplink")
+    assert out.getvalue().startswith("home: 1 of 48 pieces, ")
+    with Bar("home", 48, 0, Console(file=drawn, force_terminal=True, width=100), "pieces") as bar:
+        bar.advance("uplink")
+    assert " pieces " in drawn.getvalue()
+
+
 def test_plain_lines_come_now_and_then_only() -> None:
     out = io.StringIO()
     with Lines("Mine", 100, 0, out, interval_s=60.0) as lines:

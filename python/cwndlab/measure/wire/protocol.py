@@ -143,6 +143,8 @@ class Trains(Model):
 
     do: Literal["trains"] = "trains"
     direction: Literal["forward", "reverse"]
+    series: Annotated[int, Field(ge=0, lt=65_536)]
+    """Number in each packet, which excludes late packets of earlier requests."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]

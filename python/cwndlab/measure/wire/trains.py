@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.datagrams import SocketAddress
     from cwndlab.measure.wire.protocol import Trains
 
-_HEAD = struct.Struct("!8sHHQ")  # session, train, place in the train, sending time; the MAC follows
+_HEAD = struct.Struct("!8sHHHQ")  # session, series, train, place, sending time; the MAC follows
 _MAC_BYTES = 16
 _HEAD_BYTES = _HEAD.size + _MAC_BYTES
 _MARK = b"train "
@@ -33,12 +33,12 @@ clocks of sender and receiver."""
 
 
 def encode_train(
-    key: bytes, session: bytes, side: bytes, place: tuple[int, int], payload_bytes: int
+    key: bytes, session: bytes, side: bytes, request: Trains, place: tuple[int, int]
 ) -> bytes:
     """Return a packet, signed by `side` (client or server); `place` is its train and its place."""
-    head = _HEAD.pack(session, *place, now_ns())
+    head = _HEAD.pack(session, request.series, *place, now_ns())
     mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
-    return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
+    return head + mac + bytes(max(0, request.payload_bytes - _HEAD_BYTES))
 
 
 def send_trains(
@@ -57,7 +57,7 @@ def send_trains(
     for train, gap_ns in enumerate(request.gaps_ns):
         due_s = time.monotonic() + gap_ns / _NS_PER_S
         for place in range(request.packets):
-            packet = encode_train(key, session, side, (train, place), request.payload_bytes)
+            packet = encode_train(key, session, side, request, (train, place))
             try:
                 send(packet)
             except OSError:
@@ -86,9 +86,12 @@ class TrainReceiver:
         good = hmac.digest(self._key, _MARK + side + head, "sha256")[:_MAC_BYTES]
         if not hmac.compare_digest(mac, good):
             return False
-        session, train, place, sent_ns = _HEAD.unpack(head)
-        is_requested = train < len(self._request.gaps_ns) and place < self._request.packets
-        if session != self._session or not is_requested or (train, place) in self._arrivals:
+        session, series, train, place, sent_ns = _HEAD.unpack(head)
+        request = self._request
+        is_requested = train < len(request.gaps_ns) and place < request.packets
+        if session != self._session or series != request.series or not is_requested:
+            return False
+        if (train, place) in self._arrivals:
             return False
         self.peer = address
         self._arrivals[train, place] = (train, place, sent_ns, received_ns)
