@@ -127,6 +127,8 @@ class Decision:
     """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
     """True if only one algorithm was run, so that no comparison is possible."""
+    unpaired: tuple[str, ...] = ()
+    """Algorithms that were run, but not in the repetitions of the algorithm named first."""
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that no algorithm is recommended."""
 
@@ -178,6 +180,7 @@ class Decision:
             "reality": None if self.reality is None else self.reality.to_json(),
             "baseline": self._baseline_json(),
             "pairs": self.pairs,
+            "unpaired": list(self.unpaired),
             "zone": ZONE,
             "price_of_delay": self.goal.price,
             "coexistence": [each.to_json() for each in self.encounters],
@@ -289,6 +292,11 @@ def decide_runs(
         is_settled=chosen["is_settled"],
         baseline=baseline if baseline in {each.name for each in entrants} else None,
         is_alone=len(entrants) == 1,
+        unpaired=tuple(
+            name
+            for name, gains, score in zip(names, runs.gain, chosen["scores"], strict=True)
+            if score is None and np.isfinite(gains).any()
+        ),
     )
 
 

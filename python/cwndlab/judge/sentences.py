@@ -52,7 +52,8 @@ def headline(decision: Decision) -> str:
     if not decision.best:
         return _say("not measured", goal=goal, missing=decision.goal.missing)
     if decision.is_alone:
-        return _say("alone", goal=goal, name=quoted(decision.best[0]))
+        template = "only unpaired" if decision.unpaired else "alone"
+        return _say(template, goal=goal, name=quoted(decision.best[0]))
     said = {
         "goal": goal,
         "names": join_words([quoted(name) for name in decision.best], "or"),
@@ -64,7 +65,8 @@ def headline(decision: Decision) -> str:
         return _say("elsewhere", safest=quoted(networks.safest), **said)
     if len(decision.best) == 1:
         return _say("one", **said)
-    return _say("all" if len(decision.best) == len(decision.entrants) else "several", **said)
+    is_all = len(decision.best) == len(decision.entrants) and not decision.unpaired
+    return _say("all" if is_all else "several", **said)
 
 
 def step_sentence(decision: Decision) -> str:
@@ -149,6 +151,7 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 def sentences(decision: Decision) -> list[str]:
     """Return the sentences that follow the headline of a decision."""
     found = [
+        _unpaired(decision),
         step_sentence(decision),
         condition(decision),
         _distances(decision),
@@ -158,6 +161,14 @@ def sentences(decision: Decision) -> list[str]:
         *_population(decision),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _unpaired(decision: Decision) -> str:
+    """Return a sentence on algorithms without a common repetition; empty if there are none."""
+    if not decision.unpaired or decision.is_alone or decision.first is None:
+        return ""
+    names = join_words([quoted(name) for name in decision.unpaired])
+    return _say("unpaired", names=names, first=quoted(decision.first))
 
 
 def _queue(decision: Decision) -> str:

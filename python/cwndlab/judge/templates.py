@@ -5,6 +5,13 @@ TEMPLATES = {
     "not measured": "{goal}: not measured; {missing}.",
     "idle": "{goal}: no algorithm delivered any data; make the runs longer, or check the link.",
     "alone": "{goal}: {name} is the only algorithm that was run; no comparison is possible.",
+    "unpaired": (
+        "Not compared: {names}, because none of their repetitions contains a run of {first}."
+    ),
+    "only unpaired": (
+        "{goal}: no repetition of {name} contains a run of another algorithm, so no comparison is "
+        "possible."
+    ),
     "one": "{goal}: use {names}{beside}, {how_sure}.",
     "elsewhere": (
         "{goal}: use {names} on exactly this network, but {safest} on similar networks{beside}, "

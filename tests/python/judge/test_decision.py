@@ -125,6 +125,22 @@ def test_runs_without_any_data_recommend_nothing() -> None:
     assert (document["best"], document["algorithms"], document["repeatable"]) == ([], [], None)
 
 
+def test_algorithms_without_a_common_repetition_are_named_as_not_compared() -> None:
+    nan = np.nan
+    runs = {"cubic": [1.0, 1.1, nan, nan], "reno": [nan, nan, 0.5, 0.6]}
+    columns = {name: {"log_goodput": gains} for name, gains in runs.items()}
+    apart = decide(comparison_of(columns), THROUGHPUT)
+    assert headline(apart) == (
+        "Throughput: no repetition of cubic contains a run of another algorithm, so no comparison "
+        "is possible."
+    )
+    with_bbr = comparison_of({**columns, "bbr": {"log_goodput": [nan, nan, 1.5, 1.6]}})
+    decision = decide(with_bbr, THROUGHPUT)
+    assert decision.unpaired == ("cubic",)
+    assert "all compared algorithms" not in headline(decision)
+    assert sentences(decision)[0].startswith("Not compared: cubic, because")
+
+
 def test_a_change_that_is_unknown_in_every_quantity_is_no_sentence() -> None:
     decision = decide(FAST_OR_SHORT, BALANCE)
     assert decision.step is not None
