@@ -167,7 +167,7 @@ def answer_together(
     baseline: str,
     knowledge: Knowledge,
 ) -> Decision | None:
-    """Decide which algorithm is best for all settings; each setting is a class of users.
+    """Decide which algorithm is best for all settings together; each setting is a class of users.
 
     Return None for a single setting, or if the settings do not compare the same algorithms.
     """
@@ -208,7 +208,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return results of the recommended algorithm in competition with CUBIC and with itself."""
+    """Return results of the recommended algorithm beside CUBIC and beside the same algorithm."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()

@@ -11,7 +11,7 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns that are averaged with the geometric mean, because their ratios matter."""
+"""Columns for which the geometric mean is used, because ratios of their values matter."""
 
 CONTESTANT = "contestant"
 """Name of the column that identifies the algorithm or variant to which a flow belongs."""
@@ -89,7 +89,7 @@ class Comparison:
         return all(interval is None or interval.is_constant for interval in intervals)
 
     def has(self, column: str) -> bool:
-        """Return whether any of the compared algorithms has a value in the column `column`."""
+        """Return whether at least one compared algorithm has a value in the column `column`."""
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
@@ -133,7 +133,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Return the difference between two algorithms over pairs of runs; None without pairs."""
+        """Return the difference between two algorithms, from pairs of runs; None without pairs."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)

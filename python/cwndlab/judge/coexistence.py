@@ -72,7 +72,7 @@ class Coexistence:
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """Harm done by the candidate, minus the accepted harm if it is positive; computed for each
+    """Harm that the candidate does (`done`), minus the harm `accepted` if it is positive, for each
     repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
@@ -97,7 +97,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics for which the candidate's harm exceeds the accepted harm."""
+        """Metrics in which the candidate certainly does more harm than the accepted harm."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -178,7 +178,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return one metric of a flow; an unfinished transfer is assumed to end with the run."""
+    """Return an expression for a metric; an unfinished transfer is assumed to end with the run."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)

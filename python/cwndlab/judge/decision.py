@@ -44,7 +44,7 @@ ZONE = 0.03
 """Differences in utility that are smaller than this are negligible (indifference zone)."""
 
 SURE = 0.9
-"""Lowest probability at which a decision is called sure."""
+"""Probability from which a decision is called sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class Entrant:
     score: Bounds
     """Mean utility of the algorithm over all runs."""
     behind: float
-    """Mean utility of the first algorithm of the decision, minus that of this algorithm."""
+    """Difference in mean utility between the algorithm that is recommended first and this one."""
     is_good: bool
     """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
     """Range of prices of delay (see `Goal`) for which the algorithm is nearly the best, if any."""
     is_undominated: bool
-    """True if the algorithm is Pareto-optimal in gain and cost, compared with the others."""
+    """True if no other algorithm has both a higher gain and a lower cost (Pareto-optimal)."""
 
     @property
     def loss(self) -> float:
@@ -80,7 +80,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Relative changes if one algorithm replaces another; -0.04 means 4 % less."""
+    """Relative changes of results if an algorithm replaces another; -0.04 means 4 % less."""
 
     old: str
     new: str
@@ -114,13 +114,13 @@ class Decision:
     networks: Networks | None = None
     """Result on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """How often earlier advice agreed with real networks; None if advice was never checked."""
+    """Agreement of earlier advice with real networks; None if no advice was ever checked."""
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
     """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the algorithm named first, in competition with CUBIC and with itself."""
+    """Results of the algorithm that is named first, beside CUBIC flows and beside its own flows."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision is for a single network."""
     is_measured: bool = False
@@ -339,7 +339,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Convert a mean difference between logarithms into a relative change with its interval."""
+    """Convert a mean difference between logarithms to a relative change, with its interval."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

@@ -18,7 +18,7 @@ _GOODPUT = "goodput_mbit_s"
 
 @dataclass(frozen=True)
 class DirectionComparisons:
-    """Comparisons of algorithms for one direction of the data, in all network settings."""
+    """Comparisons of algorithms in all network settings, for one direction of the data."""
 
     name: str
     """`forward` or `reverse`, as in the table of flows."""

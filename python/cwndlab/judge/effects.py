@@ -44,7 +44,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""Estimates for each algorithm, one for each level; None for a level without values."""
+"""Estimates for each algorithm and level of the factor; None for a level without values."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; None if its levels were not run under equal conditions."""
+    """Return a factor's effect; None if its levels were not run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -112,7 +112,7 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """For each repetition, compute the mean over settings; return the mean over repetitions."""
+    """Average over the settings in each repetition, then return the mean over repetitions."""
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):

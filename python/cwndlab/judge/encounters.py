@@ -203,7 +203,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the encounter of two algorithms.
+    """Return the run (encounter) in which flows of two algorithms compete.
 
     If both groups of flows have the same algorithm and equal conditions, the smaller group comes
     first, so that equal encounters have the same name.
@@ -216,7 +216,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return a run of a single flow of `algorithm`, with the queue and delays of the mix."""
+    """Return a run with a single flow of `algorithm`, and with the queue and delays of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
@@ -248,7 +248,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the keys of the link that `mix` replaces, with the new values."""
+    """Return those keys of the link that `mix` changes, with the new values."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

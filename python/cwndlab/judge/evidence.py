@@ -35,7 +35,7 @@ _TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """An assumption about the network, whose value differs between the drawn networks."""
+    """An assumed property of the network, which has a different value in each drawn network."""
 
     name: str
     unit: str
@@ -53,12 +53,12 @@ class DrawnNetwork:
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""
     levels: Mapping[str, float]
-    """Weight of each network setting that was run, by the name of the setting."""
+    """Weight of each network setting that belongs to this draw, by the name of the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Randomly drawn networks that resemble the link, and the keys whose values were drawn."""
+    """Networks that resemble the link, and the keys whose values were drawn at random."""
 
     keys: tuple[DrawnKey, ...]
     drawn: tuple[DrawnNetwork, ...]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Duration of one frame of a call; queueing delays far below it hardly matter."""
+"""Duration of one frame of a call; queueing delays far below this duration hardly matter."""
 
 STARVED_MBIT_S = 0.01
 """Goodput assumed for a starved flow, because 0 has no logarithm."""
@@ -35,8 +35,7 @@ class Goal:
     """Name of the user's goal in commands and in JSON."""
     title: str
     gain: str
-    """Column that contains the logarithm of the gain, such as goodput; see
-    `cwndlab.judge.measures`."""
+    """Column with the logarithm of the gain, such as goodput (see `cwndlab.judge.measures`)."""
     cost: str | None
     """Column with the logarithm of the cost, such as delay; None if the goal has no cost."""
     price: float

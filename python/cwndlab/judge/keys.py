@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A study key that depends on an uncertain value, and the key's value in the link."""
+    """A key of a study that depends on an uncertain value, with the key's value in the link."""
 
     path: str
     unit: Unit
@@ -76,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction of the range, on a linear or a logarithmic scale."""
+        """Return the value at a fraction (0 to 1) of the range, on a linear or log scale."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:

@@ -50,7 +50,7 @@ class LedgerEntry:
     """Rank of the challenger among the algorithms, if a source states only their order."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
-        """Return whether both entries differ at most in the time of the verdict."""
+        """Return whether the entries are equal, apart from the times of their verdicts."""
         return replace(self, ended=other.ended) == other
 
     def to_json(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
 
 
 def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
-    """Add an entry unless the ledger has its prediction; return whether it was added."""
+    """Add an entry, unless the ledger contains the same prediction; return whether it was added."""
     key = entry.prediction.id
     known = entries.setdefault(key, entry)
     if known is entry:

@@ -74,9 +74,9 @@ class Score:
     bins: tuple[Reliability, ...]
     """Predicted probabilities and outcomes, in bins of ten or more comparisons."""
     regret: float | None
-    """Median utility lost by following the predictions (a difference of natural logarithms)."""
+    """Median loss of utility from following the predictions (in natural logarithms)."""
     regret_p90: float | None
-    """90th percentile of the utility lost by following the predictions."""
+    """90th percentile of the loss of utility from following the predictions."""
     tau: float | None
     """Median of Kendall's tau over questions (network and goal) with three or more algorithms."""
     covered: float | None
@@ -84,22 +84,22 @@ class Score:
 
     @property
     def worst(self) -> Reliability | None:
-        """The bin with the largest gap; None without bins of ten or more comparisons."""
+        """The bin with the largest `gap`; None without bins of ten or more comparisons."""
         return max(self.bins, key=lambda each: abs(each.gap), default=None)
 
     @property
     def gap(self) -> float | None:
-        """Largest gap between stated and observed share in a bin of ten or more comparisons."""
+        """Largest gap between predicted and observed share in a bin of ten or more comparisons."""
         return None if self.worst is None else abs(self.worst.gap)
 
     @property
     def undecided(self) -> int:
-        """Number of predictions that were neither confirmed nor refuted."""
+        """Number of predictions whose trials neither confirmed nor refuted them."""
         return self.predictions - self.confirmed - self.refuted
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Names of the bars (limits) that this class's predictions miss; empty without a miss."""
+        """Names of the limits (bars) that the predictions for this class do not meet."""
         found = []
         if self.gap is not None and self.gap > MOST_GAP:
             found.append("probabilities")
@@ -229,7 +229,7 @@ def _place(entry: LedgerEntry) -> float | None:
 
 
 def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Return Kendall's tau b (Kendall, Biometrika 33, 1945); None if one list is all ties."""
+    """Return Kendall's tau b (Biometrika 33, 1945); None if all values of a list are equal."""
     agree = ties_left = ties_right = pairs = 0
     for (a, b), (c, d) in itertools.combinations(zip(left, right, strict=True), 2):
         agree += int(np.sign(a - c) * np.sign(b - d))

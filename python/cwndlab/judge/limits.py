@@ -74,7 +74,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Limit(StrEnum):
-    """Possible causes that limit the rate of a flow."""
+    """The possible causes that limit a flow's rate."""
 
     CWND_AFTER_LOSS = "cwnd after loss"
     CWND_BY_DELAY = "cwnd by delay"

@@ -53,8 +53,7 @@ class MethodTable:
     of_algorithms: Mapping[str, Difference]
     """Effects of the algorithms that sent data; other algorithms are omitted."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of each method with each algorithm: the deviation from the product of both
-    effects."""
+    """Interaction of method and algorithm: the deviation from the product of both effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
@@ -127,7 +126,7 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether the data is sent by plain TCP, with which other methods are compared."""
+    """Return whether plain TCP sends the data; other methods are compared with plain TCP."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 

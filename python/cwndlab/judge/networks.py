@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Break-even value of an uncertain network property: beyond it, another algorithm is better."""
+    """Value of an uncertain network property beyond which another algorithm is better."""
 
     key: str
     """Name of the network's property, such as `server` for the distance of the server."""
@@ -20,9 +20,9 @@ class Turn:
     value: str
     """The value with its unit, as in a study file; or the name of a choice."""
     instead: str
-    """Algorithm that is better if the network's property is beyond the value."""
+    """Algorithm that is better if the network's property is beyond this value."""
     share: float
-    """Fraction of the simulated networks whose property is beyond the value."""
+    """Fraction of the simulated networks in which the property is beyond this value."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the break-even value and the better algorithm as a dictionary, for JSON."""
@@ -66,7 +66,7 @@ class Networks:
 
     draws: int
     is_good: float
-    """Probability that the recommended algorithm is nearly the best on a similar network."""
+    """Probability that, on a similar network, the recommended algorithm is nearly the best."""
     regrets: Mapping[str, float]
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""

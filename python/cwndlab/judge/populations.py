@@ -42,7 +42,7 @@ class Class:
     name: str
     link: str | Mapping[str, Any]
     weight: float
-    """Fraction of the population; the weights of all classes sum to 1."""
+    """Fraction of the population that belongs to the class; all fractions sum to 1."""
     weight_source: str
     """Source of the weight; a weight without a source says "invented" and gives a reason."""
     changes: Mapping[str, Any]

@@ -46,7 +46,7 @@ class RegisteredPrediction:
     probability: float
     """Probability that the challenger has a higher utility than the baseline."""
     change: float
-    """Predicted change in utility; 0.03 is 3 %."""
+    """Predicted change in utility, a natural logarithm: 0.03 is about 3 %."""
     low: float
     high: float
     """Upper end of the 90 % interval of the predicted change; `low` is the lower end."""

@@ -29,7 +29,7 @@ _KINDS = {"wire": "wires", "trace": "links of varying rate", "wifi": "Wi-Fi"}
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A class of networks whose published predictions miss a bar (the required quality)."""
+    """A class of networks for which published predictions lack the required quality (bar)."""
 
     kind: str
     score: Score
@@ -45,7 +45,7 @@ class Reality:
     checked: int
     source: str
     misses: tuple[Miss, ...] = ()
-    """Classes whose published predictions miss a bar (the required quality), with their scores."""
+    """Classes for which published predictions lack the required quality, with their scores."""
 
     @property
     def share(self) -> float:
@@ -87,7 +87,7 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return the record of the published ledger, with the bars (limits) that it misses."""
+    """Return the record of the published ledger, with the required limits that it does not meet."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 

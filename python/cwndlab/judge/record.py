@@ -1,4 +1,4 @@
-"""Write the line "in reality": how often advice agreed with measurements of real networks."""
+"""Write the line "in reality", on the agreement of advice with measured networks."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule: use another algorithm on one side of a threshold, or for one choice."""
+    """A rule: on one side of a threshold, or for one choice, use another algorithm."""
 
     other: int
     side: Side
@@ -151,7 +151,7 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """The weight at which one class of users changes the recommendation for all classes."""
+    """The weight of one class of users at which the recommendation for all classes changes."""
 
     class_name: str
     weight: float
@@ -172,11 +172,11 @@ class Weighing:
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility that each algorithm loses in each class, compared with the best one there."""
+    """Utility that each algorithm loses in each class, compared with the best algorithm there."""
     loser: str | None
-    """Class that loses the most utility with the recommendation; None if losses are small."""
+    """Class for which the recommendation loses most utility; None if all losses are small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the nearest weight that changes the recommendation; smallest change first."""
+    """For each class, the nearest weight that changes the recommendation, in order of distance."""
 
 
 def weigh(
@@ -278,7 +278,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule for each side of a threshold: for values above, and for values below."""
+    """Return the best rule for values above a threshold, and the best rule for values below."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold

@@ -91,7 +91,7 @@ def step_sentence(decision: Decision) -> str:
 
 
 def condition(decision: Decision) -> str:
-    """Return a sentence on when the recommendation changes; empty if no condition is known."""
+    """Return a sentence on the conditions that change the recommendation; empty if unknown."""
     if decision.networks is not None and decision.networks.turns:
         turns = decision.networks.turns
         return " ".join(
@@ -226,7 +226,7 @@ def _safest(decision: Decision) -> str:
 
 
 def _is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm clearly loses less, averaged over similar networks."""
+    """Return whether another algorithm is clearly better, averaged over similar networks."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -384,7 +384,7 @@ def _changes(step: Replacement) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return the algorithm that is nearly the best at a price of delay just beyond `price`."""
+    """Return the algorithm that is nearly the best just above (or just below) a price of delay."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

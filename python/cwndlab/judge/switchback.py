@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """The measured change in utility from the baseline to the challenger; 0.03 is 3 %."""
+    """The measured change in utility from the baseline to the challenger (0.03 is about 3 %)."""
 
     estimate: float
     low: float

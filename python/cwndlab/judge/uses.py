@@ -206,12 +206,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a small bonus for other flows' goodput."""
+    """Return the gain of a call: its quality, plus a small part of the other flows' goodput."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a measure of the call as a column of the other flows in the same run."""
+    """Return a measure of the call in a run, as a column for the other flows of the run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

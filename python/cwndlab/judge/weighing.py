@@ -25,7 +25,7 @@ class ClassView:
     weight: float
     """Fraction of the population that belongs to the class."""
     regret: float
-    """Utility that this class of users loses, compared with its own best algorithm."""
+    """Utility that the recommendation loses for this class, compared with the best algorithm."""
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
@@ -34,7 +34,7 @@ class ClassView:
 
 @dataclass(frozen=True, slots=True)
 class WeightTurn:
-    """A weight of a class of users, beyond which another algorithm is recommended."""
+    """The weight of a class of users beyond which another algorithm is recommended."""
 
     name: str
     weight: float
