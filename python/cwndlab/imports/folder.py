@@ -94,7 +94,7 @@ class _ImportedRun:
         self.measurement = replace(self.measurement, samples=[], events=[], series=[])
 
     def keep(self, writer: Writer, key: str, entry: Mapping[str, Any]) -> None:
-        """Store all tables of the run in the results, part by part."""
+        """Store all tables of the run in the results, in parts that fit into memory."""
         parts = [{path.suffix[1:]: path} for path in self.spooled] or self.measurement.parts()
         for part in parts:
             tables = {
@@ -209,7 +209,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Merge runs that the two ends of the same transfer recorded."""
+    """Merge the two files of a transfer, one from each end, into one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -265,7 +265,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """Return the main name of an algorithm; `name` may be an alias."""
+    """Return an algorithm's main name; `name` is this name or an alias."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:

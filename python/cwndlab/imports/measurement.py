@@ -101,7 +101,7 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Times, sizes and rates that are at least this large, in whatever unit, are refused."""
+"""Upper limit of times, sizes and rates, in any unit; larger values are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -201,7 +201,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean and median of the smoothed RTT; smoothing makes high percentiles too low."""
+    """Return mean and median of the smoothed RTT; high percentiles would be too low."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}

@@ -1,4 +1,4 @@
-"""Convert a sender's counters and gauges over time (TCP_INFO, Web100, logs) into a flow."""
+"""Convert a sender's state over time (TCP_INFO, Web100, logs) into the rows of a flow."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Series:
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row of the table `flows`; only its counts include the warm-up."""
+        """Return the flow's row in the table `flows`; only counts include the warm-up."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
@@ -86,7 +86,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return events, such as timeouts, each at the time of the first sample that shows it."""
+        """Return events, such as timeouts, with the times of the first samples that show them."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

@@ -185,14 +185,14 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk; it is read in pieces, with the same results as `Series`."""
+    """A flow's series on disk, which is read in pieces; results are the same as with `Series`."""
 
     log: Log
     names: Mapping[str, str]
-    """Names of the columns in results, by their names in the log."""
+    """Name of each column in results, by the column's name in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row of the table `flows`; only its counts include the warm-up."""
+        """Return the flow's row in the table `flows`; only counts include the warm-up."""
         return flow_row(self._pieces, warm_up_s)
 
     def check(self) -> None:

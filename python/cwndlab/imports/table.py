@@ -115,7 +115,7 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Variables that cwndlab reads, by the number of their column in the file."""
+    """Variables that cwndlab reads, by the number of the column in the file."""
     mss_at: int | None = None
 
     @classmethod
@@ -164,7 +164,7 @@ class _Heading:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Return the fields of a line; if it has no quotation marks, split it directly (faster)."""
+    """Return the fields of a line; a line without quotation marks is split directly (faster)."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)

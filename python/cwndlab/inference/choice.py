@@ -28,7 +28,7 @@ FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
 """Number of points per family in rounds 1 and 2, number of points in each later round, and number
 of rounds."""
 ALONE = 600
-"""Number of points in the first round if only one family is explored."""
+"""Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
 """Families with a lower probability are left out of the result."""
 _NEAR = 100
@@ -44,7 +44,7 @@ rest is divided in proportion to their probabilities."""
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An explored family: its position in the list, its probability, and its points."""
+    """A family of links with its probability, simulated links (points) and position in the list."""
 
     position: int
     probability: float
@@ -52,7 +52,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return the approximate number of simulated points."""
+    """Return the approximate number of links (points) that are simulated."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)
@@ -66,7 +66,7 @@ def choose(
     seed: int,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """Explore families, and return the probable families, sorted by decreasing probability.
+    """Simulate links of all families, and return the probable families, the most probable first.
 
     Args:
         measured: the summary statistics of the measurement.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""A class is split if its standard deviation of log2(RTT) or log2(goodput) is at least this."""
+"""Standard deviation of log2(RTT) or log2(goodput) from which a class is split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ClientClass:
 
     @property
     def title(self) -> str:
-        """Name of the class, which states minimum RTT and goodput of a typical connection."""
+        """Name of the class: minimum RTT and goodput of a typical connection."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 

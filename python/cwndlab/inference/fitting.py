@@ -100,7 +100,7 @@ class Fit:
         )
 
     def _adjusted(self, values: Floats) -> Floats:
-        """Adjust predictions by regression on simulated statistics of flows (Beaumont et al.)."""
+        """Correct predictions by regression on statistics of simulated flows (Beaumont et al.)."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]
@@ -129,7 +129,7 @@ class Fit:
 
 
 def points_to_simulate(flows: Sequence[MeasuredFlow], kind: str) -> int:
-    """Return the approximate number of simulations that a fit needs.
+    """Return the approximate number of simulations for a fit.
 
     Raises:
         MeasurementError: a flow contains too little information about its link.

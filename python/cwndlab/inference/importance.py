@@ -32,7 +32,7 @@ The numbers apply to each family of links.
 _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
-"""Minimum number of points for a regression; only points without missing statistics count."""
+"""Minimum number of points without missing statistics for a regression."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 """Penalties of the regressions for the distance and for the final adjustment.
 
@@ -76,11 +76,11 @@ class Sampler:
 
     @property
     def is_usable(self) -> bool:
-        """True if enough simulations gave a value for every statistic."""
+        """True if enough simulations have values of all statistics."""
         return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
 
     def propose(self, count: int) -> Floats:
-        """Draw points to simulate: first from the prior, later also near the best points."""
+        """Draw points to simulate: at first from the prior, later also near the best points."""
         if not self._proposals:
             self._proposals.append((count, None))
             return _hypercube(count, self.points.shape[1], self._draws)

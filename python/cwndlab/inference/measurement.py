@@ -22,7 +22,7 @@ _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _FAR_ABOVE = 3.0
-"""Limit of a link's goodput in the first seconds, relative to the measurement.
+"""Upper limit of a link's goodput in the first seconds, relative to the measurement.
 
 The reference is the measured goodput in the first seconds, or the 95th percentile of the measured
 goodput in one-second intervals if that is higher. A faster link is left out, because it is too far
@@ -39,7 +39,7 @@ class MeasuredFlow:
     row: Mapping[str, Any]
     """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]
-    """Columns of the table `samples`; they contain only rows of this flow."""
+    """Columns of the table `samples`, with only the rows of this flow."""
     losses_s: Floats | None = None
     """Times at which the flow lost packets; None if losses were not recorded."""
 
@@ -75,8 +75,8 @@ class MeasuredFlow:
         found = summarize(self.row, self.samples, self.losses_s)
         if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
             self._refuse(
-                "the measurement does not contain a round-trip time for each second; measure "
-                "with iperf3 --json on Linux, with cwndlab live, or with a log of ss -tin"
+                "the measurement does not contain a round-trip time for each second; measure with"
+                " iperf3 --json on Linux, with cwndlab live, or with a log of ss -tin"
             )
         return found
 

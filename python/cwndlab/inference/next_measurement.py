@@ -36,7 +36,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True if the flow would reduce the expected regret enough to be worth the measurement."""
+        """True if the reduction of the expected regret is worth the measurement."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:
@@ -74,7 +74,7 @@ def next_measurement(
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the mean loss of power if each link uses the best algorithm for similar links."""
+    """Return the mean loss of power with, on each link, the best algorithm for similar links."""
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

@@ -41,7 +41,7 @@ class Estimate:
 
     parameter: Dimension
     value: float
-    """Median of a numeric parameter; most probable choice of any other parameter."""
+    """Median of a numeric parameter, or the most probable choice of any other parameter."""
     low: float
     high: float
     """Upper end of the 90 % interval; `low` is the lower end."""
@@ -90,7 +90,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family of links, with its probability and with weighted points for its links."""
+    """A family of links, with its probability and a weight for each simulated link (point)."""
 
     family: Family
     probability: float
@@ -166,7 +166,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def _near(self) -> Floats:
-        """Return the statistics of simulated links that are drawn from the distribution."""
+        """Return the statistics of simulated links near the measurement, drawn by their weights."""
         if not self.members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in self.members])
@@ -247,7 +247,7 @@ def population(
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:
-    """Return quantiles of weighted values; `shares` lists the quantiles' probabilities."""
+    """Return the quantiles of weighted values at the probabilities `shares`."""
     order = np.argsort(values, kind="stable")
     edges = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     found: Floats = np.interp(shares, edges, values[order])

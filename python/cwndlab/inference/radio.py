@@ -32,7 +32,7 @@ def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
 
 
 def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return the family of Wi-Fi links with an access line; [] if the goodput is too high."""
+    """Return a list with the family of Wi-Fi links; empty if the goodput is too high for Wi-Fi."""
     if goodput_mbit_s > _WIFI_MOST:
         return []
     parameters = (

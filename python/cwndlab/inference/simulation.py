@@ -1,4 +1,4 @@
-"""Simulate flows over the links of families, with many simulations in parallel."""
+"""Simulate flows over links of several families, with many simulations in parallel."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 
 _BATCH = 20
 _GLANCE_S = 3.0
-"""Duration of the short first simulation of each link, which excludes links that are far too
-fast."""
+"""Duration of the short first simulation of a link, after which too fast links are left out."""
 _LONG_ENOUGH = 5
 """Minimum ratio of the simulated duration to `_GLANCE_S` at which the first simulation saves
 time."""
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A link to simulate: its family, its point in this family, and a number for the seed."""
+"""A link to simulate: family, parameter values (point), and a number for the random seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Simulation:
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
     ) -> list[Simulated | None]:
-        """Return the simulated flow for each drawn link; None if a simulation failed.
+        """Return the flow that was simulated on each link; None if a simulation failed.
 
         The flow is also None if its goodput in the first seconds exceeds `most_mbit_s`; the
         simulation of such a link stops there (lazy ABC: Prangle, Statistics and Computing 26,
@@ -121,7 +120,7 @@ class Simulation:
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a scenario that ends after the first seconds of the given scenario."""
+    """Return a copy of a scenario that ends after the first seconds."""
     end_ns = round(_GLANCE_S * 1e9)
     flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
     return scenario | {"duration_ns": end_ns, "flows": flows}
