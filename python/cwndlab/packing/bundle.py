@@ -122,7 +122,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """Return a file's content with private names replaced; None if the file is omitted."""
+    """Return the content of a file with private names replaced; None if the file is omitted."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

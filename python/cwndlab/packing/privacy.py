@@ -32,7 +32,7 @@ class Pseudonyms:
     """Replaces names that would reveal the person and the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create an object that replaces names; it replaces the names in `hosts` in every text."""
+        """Create an object that replaces names, including those in `hosts`, in every text."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
@@ -89,6 +89,6 @@ class Pseudonyms:
 
 
 def hosts_of(manifest: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the names of all machines in the history of runs, with and without their port."""
+    """Return the names of all machines in the history of runs, with and without port number."""
     named = {str(entry[key]) for entry in manifest for key in _HOST_KEYS if entry.get(key)}
     return named | {name.rpartition(":")[0] for name in named if ":" in name}

@@ -72,7 +72,7 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """Collects the lines of a script and the rows of its CSV file."""
+    """Collects the lines of a script and the rows of the CSV file that the script reads."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
@@ -362,7 +362,7 @@ def _arguments(style: dict[str, object]) -> str:
 
 
 def _coordinates(axes: Axes, artist: Artist) -> tuple[Transform, _Code]:
-    """Return a figure element's coordinate system, and the code that selects this system."""
+    """Return the coordinate system of a figure element, and the code that selects this system."""
     transform = artist.get_transform()
     x_data, y_data = transform.contains_branch_seperately(axes.transData)
     if x_data and y_data:

@@ -117,7 +117,7 @@ def bibliography(results: Results) -> str:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """Yield the entries of a BibTeX file, each of which ends with a brace at a line's start."""
+    """Yield the entries of a BibTeX file; a brace at the start of a line ends an entry."""
     return (match[0] for match in re.finditer(r"^@.*?^}\n", text, re.MULTILINE | re.DOTALL))
 
 

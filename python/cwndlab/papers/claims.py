@@ -47,11 +47,11 @@ class _PartSettings(Model):
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
-    """True if the values of a run's flows are added before averaging over repetitions."""
+    """True if the values of all flows in a run are added, before averaging over repetitions."""
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Link parameter on which the claim depends; the parameter may be calibrated."""
+    """Parameter of the link, possibly calibrated, on which the claim depends."""
     is_beside: bool = False
     """True if this part is only shown and does not decide the claim."""
     row_factor: str | None = None
@@ -65,7 +65,7 @@ class _PartSettings(Model):
     If None, the factor that `variant_factor` names in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender in our runs used the variant although the sender in the paper did not."""
+    """True if, unlike the sender in the paper, the sender in our runs used the variant."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -131,7 +131,7 @@ class _ClaimFacts(Model):
     id: str
     says: str
     own_data: str
-    """Section or page of the paper with the claim's numbers, if they are not in a table."""
+    """Section or page of the paper with the numbers of the claim, if no table contains them."""
     lacks: str = ""
     """Runs that the claim needs but the study lacks. Required if no part tests the claim."""
 
@@ -165,9 +165,9 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change, in place of the claim's levels."""
+    """Levels of factors that select the runs with the change; they replace the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels of factors that all compared runs have, with and without the change."""
+    """Levels of factors that select both the runs with and the runs without the change."""
     variants: dict[str, str] = Field(default={})
     """The variant that replaces another variant, by the name of the replaced variant."""
 

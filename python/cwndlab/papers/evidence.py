@@ -18,7 +18,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "median after losses (in BDP)"
-"""The only statistic of a time series that needs more than one column."""
+"""Name of the only statistic of a time series that needs several columns."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -215,4 +215,4 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "p90": _quantile(0.9),
     "p95": _quantile(0.95),
 }
-"""Statistics that can be computed from a flow's time series, by name."""
+"""Statistics that can be computed from the time series of a flow, by name."""

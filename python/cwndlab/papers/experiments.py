@@ -58,7 +58,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value that decides a claim of a paper, computed without and with a change of the study."""
+    """A value of a paper's claim, computed from the runs without and with a change of the study."""
 
     before: PartFinding
     after: PartFinding
@@ -86,13 +86,13 @@ class ClaimTrial:
 
     @property
     def holding(self) -> int:
-        """Number of measured values that meet their bounds after the change of the study."""
+        """Number of measured values that are within their bounds after the change of the study."""
         return sum(map(_holds, self.changes))
 
 
 @dataclass(frozen=True)
 class TableTrial:
-    """An experiment that tests the deviation of a table from the paper."""
+    """An experiment that seeks the reason why our numbers deviate from a table of the paper."""
 
     experiment: Experiment
     table: PaperTable
@@ -209,7 +209,7 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return by how much a change moves a value away from its accepted bounds."""
+    """Return the distance by which a change moves a value away from the accepted bounds."""
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0

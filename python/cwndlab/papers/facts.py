@@ -85,7 +85,7 @@ class PaperNumber(Model):
     at: float = 0.0
     """Parameter of the measure: a window size, the number of a loss, or a time."""
     is_calibrated: bool = False
-    """True if our link was calibrated to the number; if false, our number is a prediction."""
+    """True if our link was calibrated to this number; otherwise, our number is a prediction."""
 
     @property
     def low(self) -> float:
@@ -124,7 +124,7 @@ class PaperTable(Model):
     within: float | None = None
     """Tolerated relative difference from the paper; None if the table gets no verdict."""
     total: bool = False
-    """True if the values of a run's flows are added before averaging over repetitions."""
+    """True if the values of all flows in a run are added, before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors; the table uses only runs with all of these levels."""
     calibrated: tuple[LevelText, ...] = ()
@@ -149,7 +149,7 @@ class PaperTable(Model):
 
 
 class Plausibility(Model):
-    """A consistency check of the paper: a number is computed in two ways, which must agree."""
+    """A consistency check of the paper: two ways to compute a number, which must agree."""
 
     says: str
     value: WrittenOut
@@ -193,7 +193,7 @@ class About(Model):
     """The paper's label of the congestion-window axis, if the unit of the axis is not packets."""
     axis_note: str = ""
     time_tolerance: float = 0.0
-    """Tolerated relative difference of times and periods."""
+    """Tolerated relative difference between the paper's times and periods and ours."""
     window_tolerance_pkts: float = 0.0
 
 

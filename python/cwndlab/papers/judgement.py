@@ -46,7 +46,7 @@ _ERROR = 0.05
 
 
 class ClaimVerdict(StrEnum):
-    """Verdict on a claim or on one part of it."""
+    """Verdict on a claim, or on a part of a claim."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -74,7 +74,7 @@ class PartFinding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim of a paper, with the verdict on it."""
+    """A claim of a paper, with the verdict on this claim."""
 
     claim: Claim
     theirs: ClaimVerdict | None
@@ -89,13 +89,13 @@ class Judgement:
 
     @property
     def is_half_known(self) -> bool:
-        """True if the paper's tables contain only some of the values that the claim needs."""
+        """True if the tables in the paper contain only some of the values that the claim needs."""
         own = {each.theirs is None for each in self.findings if not each.part.is_beside}
         return len(own) > 1
 
     @property
     def contradicting(self) -> list[PartFinding]:
-        """The values that do not decide the claim, but contradict the verdict on it."""
+        """Values that do not decide the claim, but contradict the verdict on the claim."""
         opposite = {
             ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
             ClaimVerdict.INPUT: ClaimVerdict.FAILS,
@@ -294,7 +294,7 @@ class _Open:
         return shown, ClaimVerdict(decision)
 
     def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
-        """Judge a claim by the number of repetitions whose values are within the bounds."""
+        """Judge a part of a claim by the number of repetitions with values within the bounds."""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)

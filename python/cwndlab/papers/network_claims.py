@@ -41,7 +41,7 @@ class InferredClaim:
 
 
 class _OnNetworks:
-    """Flows simulated on the inferred networks; each network is treated as a repetition."""
+    """Flows that were simulated on the inferred networks; each network counts as a repetition."""
 
     def __init__(self, results: FlowResults, places: list[int]) -> None:
         self.samples: Callable[..., pl.DataFrame] = results.samples
@@ -104,7 +104,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the value of a part of a claim on each inferred network; None if runs are missing."""
+    """Return the values of a claim's part on the inferred networks; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

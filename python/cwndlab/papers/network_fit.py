@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHUFFLES = 200
-"""Number of fits with shuffled names of variants."""
+"""Number of fits to the paper's tables after the names of the variants were shuffled."""
 _SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
 _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
 
 
 @dataclass(frozen=True, slots=True)
 class TableNumber:
-    """One number of a paper's table, and the same number on each simulated network."""
+    """A number in a paper's table, and our value of this number on each simulated network."""
 
     table: str
     quantity: str
@@ -69,12 +69,12 @@ class PredictedNumber:
 
     @property
     def error(self) -> float:
-        """Relative difference of the median from the paper's number or range."""
+        """Relative difference between the predicted median and the paper's number or range."""
         return abs(relative_difference(self.median, self.number.low, self.number.high))
 
     @property
     def error_of_mean(self) -> float:
-        """Relative difference of the grand mean from the paper's number or range."""
+        """Relative difference between `grand_mean` and the paper's number or range."""
         return abs(relative_difference(self.grand_mean, self.number.low, self.number.high))
 
     @property
@@ -100,7 +100,7 @@ class PaperFit:
 
     @property
     def error_of_mean(self) -> float:
-        """Mean relative error if each number is predicted by the grand mean of its quantity."""
+        """Mean relative error if the prediction of each number is its `grand_mean`."""
         return float(np.mean([each.error_of_mean for each in self.predicted]))
 
 
@@ -175,7 +175,7 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers after exchanging the paper's values between variants, as `names` maps."""
+    """Return the numbers; each variant gets the paper's values of the variant `names[variant]`."""
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""A relative reduction of the window of at least this size counts as a cut."""
+"""Smallest relative reduction of the window that counts as a cut."""
 LONGEST_RECOVERY_S = 0.6
-"""Reductions at intervals shorter than this, in seconds, belong to the same loss episode."""
+"""Maximum interval, in seconds, between two reductions that belong to the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
 _FEWEST_PERIODS = 1
 
@@ -37,11 +37,11 @@ class Episode:
     floor_pkts: float
     """Size of the window after the last cut."""
     inflated_pkts: float | None
-    """Largest window between the cuts; None if the episode has only one cut."""
+    """Largest window between two cuts (reductions); None if the episode has only one cut."""
 
     @property
     def has_timeout(self) -> bool:
-        """True if the window fell to one or two packets, as after a timeout."""
+        """True if the window shrank to one or two packets, as after a timeout."""
         return self.floor_pkts <= 2  # noqa: PLR2004  a loss window has one or two packets
 
 

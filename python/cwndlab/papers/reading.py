@@ -39,7 +39,7 @@ class Reading:
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of our number from the paper's range: a fraction for times, else packets."""
+    """Deviation of our number from the paper's range: a fraction for times, otherwise packets."""
     tolerance: float
 
     @property

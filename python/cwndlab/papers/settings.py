@@ -58,7 +58,7 @@ def difference_of(
 ) -> list[VariantSetting]:
     """Return the settings in which two variants differ.
 
-    If the algorithms differ, differences in their parameters are not listed separately.
+    If the algorithms differ, their parameters are not listed separately.
     """
     names = dict.fromkeys([*first, *second])
     if first.get(ALGORITHM) != second.get(ALGORITHM):

@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number in the paper, our number, and the difference between both."""
+    """A number in the paper, with our number and the difference between the two."""
 
     row: str
     column: str
@@ -149,6 +149,6 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
 
 
 def relative_difference(ours: float, low: float, high: float) -> float:
-    """Return our number's difference from the nearer end of a range, as a fraction; 0 inside."""
+    """Return the relative difference of our number from the nearer end of a range; 0 inside."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

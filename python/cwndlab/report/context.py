@@ -21,7 +21,7 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Number of settings whose time series the page contains; more would make it too large."""
+"""Maximum number of settings whose time series the page contains, to limit the page's size."""
 
 
 class Reportable(ResultsLike, Protocol):
@@ -41,7 +41,7 @@ class Reportable(ResultsLike, Protocol):
         """Return one row for each link on the path of each run."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table whose rows are read only when they are used."""
+        """Return a table lazily: rows are read when they are needed."""
 
 
 class Context:
@@ -92,7 +92,7 @@ class Context:
 
     @cached_property
     def together(self) -> Decision | None:
-        """The recommendation for all network settings together; None for a single setting."""
+        """The common recommendation for all network settings; None for a single setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -195,5 +195,5 @@ class Setting:
         return self.comparison.representative_rows(self.context.results.events)
 
     def chart(self, name: str) -> str:
-        """Return the value of the HTML attribute `data-chart` for a chart of this setting."""
+        """Return the value of the HTML attribute `data-chart` for one chart of this setting."""
         return f"{name}-{self.index}"

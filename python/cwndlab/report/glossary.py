@@ -43,8 +43,8 @@ GLOSSARY = {
     ),
     "95 % interval": (
         "If the study were repeated many times, the interval would contain the true mean in 95 of "
-        "100 cases. It is computed as a BCa bootstrap interval of 10,000 draws, widened if there "
-        "are few runs."
+        "100 cases. The interval is a BCa bootstrap interval from 10,000 resamples, widened if "
+        "there are few runs."
     ),
     "pair": (
         "Two runs of different algorithms with the same seed. Both runs had the same channel, so "

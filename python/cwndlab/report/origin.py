@@ -25,7 +25,7 @@ class SetUp:
     scenario: Mapping[str, Any]
     """The scenario in canonical form, which the simulator runs."""
     path: Sequence[Fact] = ()
-    """Descriptions of the stages of the network path."""
+    """Descriptions of the links of the network path, in order."""
     flows: Sequence[Fact] = ()
     """Descriptions of the kinds of flows in the scenario."""
 
@@ -123,7 +123,7 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path relative to the working folder, if it is inside this folder."""
+    """Return a path relative to the working folder; a path outside this folder is unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

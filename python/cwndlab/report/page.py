@@ -33,7 +33,7 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """HTML of the section with the number of its network setting; None for the whole study."""
+    """HTML of the section, and the number of the network setting (None for the whole study)."""
 
 
 def render(template: str, **values: object) -> Markup:

@@ -1,4 +1,4 @@
-"""Describe a scenario in one line for the top of the report, and as a list for its end."""
+"""Describe a scenario in one line, for the top of the report, and as a list, for the end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def _medium(path: Mapping[str, Any]) -> str:
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
-    """Return title and description of each property of the runs in one setting."""
+    """Return the title and the description of each property of the runs in a setting."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
         rows |= {(fact.name, fact.text): None for fact in set_up.path}

@@ -57,7 +57,7 @@ SECTIONS: Sections = (
 """The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its contents, each with the index of its setting; None for the whole study."""
+"""A section and its contents, by index of the setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -126,7 +126,7 @@ def write_page(
     formats: Sequence[str] = FORMATS,
     sections: Sections = SECTIONS,
 ) -> Path:
-    """Write the page, figures and tables of results that are already compared."""
+    """Write the page, the figures and the tables; the results are already compared."""
     built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
     written = write_files(context, folder, formats)
@@ -140,7 +140,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Return, for each path without suffix, the suffixes of the files to which the page links."""
+    """Return the suffixes of the files to which the page links, by path without suffix."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

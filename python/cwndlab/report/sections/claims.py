@@ -59,11 +59,11 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return the verdict that a paper's own numbers give on one of its claims."""
+    """Return the verdict that a paper's own numbers give on a claim of this paper."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"not a number from the paper's tables: {said}"
-    parts = " in those parts whose values the paper prints" if judgement.is_half_known else ""
+    parts = " in the parts that the paper's numbers cover" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{parts} ({said})"
 
 
@@ -86,7 +86,7 @@ def decided_by(finding: PartFinding) -> str:
 
 
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
-    """Return the changes that explain, fully or partly, why a claim does not hold."""
+    """Return the changes of the study that explain, fully or partly, why a claim does not hold."""
     own = _of_claim(judgement, trials)
     for effect, how in ((TrialEffect.EXPLAINS, "Cause"), (TrialEffect.PART, "Partial cause")):
         changed = [each.experiment.changed for each in own if each.effect is effect]
@@ -96,12 +96,12 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return the values that do not decide a claim, but contradict the verdict on it."""
+    """Return values that do not decide a claim, but contradict the verdict on the claim."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return a sentence on the failed claims and their causes, and one on the undecided claims."""
+    """Return sentences on the failed claims, with their causes, and on the undecided claims."""
     missed = [each for each in judged if each.verdict is ClaimVerdict.FAILS]
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]

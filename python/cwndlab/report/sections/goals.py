@@ -1,4 +1,4 @@
-"""Write the section on the best algorithm for each goal, in each direction."""
+"""Write the section on the best algorithm for each goal, in each direction of the data."""
 
 from dataclasses import dataclass
 

@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return the effect of each method or algorithm, relative to the first one."""
+    """Return the effect of each method or algorithm, relative to the first in the list."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))

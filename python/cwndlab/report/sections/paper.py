@@ -207,11 +207,11 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """A measure of the congestion window that changed by more than the paper's tolerance."""
+    """A measure of the congestion window that a setting changes by more than the tolerance."""
 
     text: str
     factor: float
-    """Factor by which the setting changes the window: the larger value divided by the smaller."""
+    """Factor by which the setting changes the window: larger value divided by smaller value."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return measures in which two congestion windows differ by more than the tolerance."""
+    """Return the measures of two congestion windows that differ by more than the tolerance."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
