@@ -251,7 +251,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """Return the size of an SFTP client's requests, and the number of outstanding requests."""
+    """Return the size and the maximum number of outstanding requests of an SFTP client."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(key, f"no such client; the known clients are {', '.join(sftp_clients())}")

@@ -61,7 +61,7 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """The source of the value, the reason for assuming it, or the result it was fitted to."""
+        """The source of the value, the reason for assuming it, or the result used for fitting."""
         return str(getattr(self, self.kind))
 
 
@@ -77,11 +77,11 @@ class Preset(Model):
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="ranges of the assumed values, each under the name of a key"
+        default={}, description="ranges of the assumed values; each key names a range"
     )
     fixed: dict[str, str] = Field(
         default={},
-        description=("reasons why assumed values have no range, each under the path of the value"),
+        description=("reasons why assumed values have no range, by the path of the value"),
     )
 
     def figures(self) -> list[str]:
@@ -96,7 +96,7 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a value, which is listed in `sources`; None if it is not listed."""
+        """Return the origin of a value; None if `sources` does not list the value."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:

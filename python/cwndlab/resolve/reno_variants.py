@@ -1,7 +1,7 @@
-"""Define old TCP variants, such as Tahoe: Reno's window control with another loss recovery.
+"""Define old TCP variants, such as Tahoe: Reno's window control with a different loss recovery.
 
 The stack determines which variants are possible: the stacks of the RFCs and simulators (`classic`)
-support all of them; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.
+support all variants; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings of a trace that its file does not contain; a study sets them as keys of a link."""
+    """Settings of a trace that are not in the file of the trace; a study sets them in `[link]`."""
 
     column: str | None = None
     unit: str | None = None
@@ -40,13 +40,13 @@ class Trace:
 
     @property
     def content_name(self) -> str:
-        """Name of the trace, derived from its content and not from its path."""
+        """Name of the trace, derived from the content, not from the path."""
         return f"sha256:{self.sha256}"
 
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, with the delay without load if that was recorded."""
+    """One direction of a recorded network, and (if recorded) the delay without load."""
 
     trace: Trace
     delay_ns: int | None

@@ -83,7 +83,7 @@ class Blocks:
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
-        """Return those rows of `runs` that belong to a table."""
+        """Return the rows of `runs` that describe blocks of one table."""
         own = [n for n, block in enumerate(self.files) if block.table == table]
         return self.runs.filter(pl.col("block").is_in(own))
 
@@ -94,11 +94,11 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks with only the rows of runs for which `does_count` is true."""
+        """Return the blocks restricted to the runs for which `does_count` is true."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """Return these blocks, followed by the blocks `more`."""
+        """Return the combination of these blocks and the blocks `more`, in this order."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
@@ -135,7 +135,7 @@ class _RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """Content that was added to journals after the tables were last written."""
+    """Content of the journals, which is newer than the tables."""
 
     done: NDArray[np.bool_]
     """For each run, true if the run's valid rows are in the journals."""

@@ -18,7 +18,7 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """How a column's values of several flows are combined into one value."""
+    """The way to combine a column's values of several flows into one value."""
 
     SUM = "sum"
     """For counts: add the values of all flows."""

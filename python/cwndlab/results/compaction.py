@@ -55,7 +55,7 @@ class Rows:
         self._places[~is_own[self._slices["block"].to_numpy()]] = _NOWHERE
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the runs `order[first:last]`, in pieces."""
+        """Yield the rows of the runs `order[first:last]`, in pieces that fit into memory."""
         at = np.flatnonzero((self._places >= first) & (self._places < last))
         found = self._slices[at].with_columns(order=self._places[at])
         wanted = found.sort("order", "block", "start")
@@ -192,7 +192,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return rows with the columns of the matrix in front, and the names of these columns."""
+    """Return the rows with the columns of the matrix first, and the names of these columns."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -202,7 +202,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return names for the matrix columns of a table; a name that is in `own` gets a prefix."""
+    """Return names for the matrix columns of a table; names that are in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

@@ -126,7 +126,7 @@ class Folder:
         return [located(self.path, name) for name in parts]
 
     def label_columns(self, table: str) -> Sequence[str]:
-        """Return those columns of a table that were copied from the study's matrix."""
+        """Return the columns of a table that were copied from the list of runs (matrix)."""
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
@@ -144,14 +144,14 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return subfolder and name of each table, also for runs no longer in the study."""
+        """Return subfolder and name of each table, including tables of unused runs."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of all runs; the number of a run of the study is its position in the matrix."""
+        """Numbers of all runs; runs of the study are numbered by their position in the matrix."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))

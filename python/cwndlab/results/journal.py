@@ -32,7 +32,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """The head of a record of the log, and the offsets of its body and its end."""
+    """The head of a record in the log, with the offsets of the record's body and end."""
 
     head: Mapping[str, Any]
     body_at: int

@@ -41,8 +41,8 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns that are copies of matrix columns; they allow readers to use a
-    table without any other file."""
+    """For each table, the columns that are copied from the matrix (list of runs), so that a
+    reader can use a table without any other file."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 
@@ -87,7 +87,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def restored_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest, or its copy if it is damaged; None if both are damaged."""
+    """Return the manifest, or the copy if the manifest is damaged; None if both are damaged."""
     found = (_parse(folder, name, _read(folder, name)) for name in (MANIFEST, COPY))
     return next(filter(None, found), None)
 
@@ -101,7 +101,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file, which may still be in the folder `.commit`."""
+    """Return the path of a file; a new file may still be in the folder `.commit`."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs: the number of a run of the study is its position in the matrix.
+    """Numbers of runs; runs of the study are numbered by their position in the list of runs.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
     its rank.
@@ -38,7 +38,7 @@ class Numbering:
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
-        """Return the number of each key, and give each new key the next number."""
+        """Return the number of each key; a new key gets the next free number."""
         wanted = np.frombuffer(_packed(keys), _PACKED)
         at = np.searchsorted(self._keys, wanted, sorter=self._order)
         found = np.zeros(len(keys), np.uint32)

@@ -34,7 +34,7 @@ class Staging:
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
-        """SHA-256 of each file that waits for the commit, by file name."""
+        """SHA-256 of each file that is prepared for the commit, by file name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:
@@ -56,7 +56,7 @@ class Staging:
         del self.digests[name]
 
     def publish(self, manifest: Manifest) -> None:
-        """Add all waiting files and the manifest to the folder, in one atomic step."""
+        """Add all prepared files and the manifest to the folder in one atomic step."""
         text = manifest.to_json()
         for name in (COPY, MANIFEST):
             self.add(name, text)
@@ -67,12 +67,12 @@ class Staging:
         carry_out(self._folder)
 
     def drop(self) -> None:
-        """Discard all files that wait for the commit."""
+        """Discard all files that were prepared for the commit."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def carry_out(folder: Path) -> None:
-    """Finish the commit that an earlier process left unfinished in `folder`, if there is one."""
+    """Finish the commit that an earlier process may have left unfinished in `folder`."""
     commit = folder / COMMIT
     if not (commit / MANIFEST).exists():
         shutil.rmtree(commit, ignore_errors=True)  # the commit was complete

@@ -25,7 +25,7 @@ ROWS_AT_ONCE = 1 << 14
 """Maximum number of rows in memory while a large file is read or written."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet bytes of a table, with the key and the row count of each run in it."""
+"""A table as Parquet bytes, with the key and the row count of each run in the table."""
 
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 

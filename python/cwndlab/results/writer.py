@@ -199,7 +199,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run; a later call of `commit_all` makes these rows valid."""
+        """Store rows of an unfinished run, which are valid only after a call of `commit_all`."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)

@@ -136,7 +136,7 @@ class _Campaign:
         self._last_failure = ""
 
     def safe(self) -> str:
-        """Return a clause that states how many runs are stored."""
+        """Return a phrase that states how many runs are stored."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} stored"

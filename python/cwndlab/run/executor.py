@@ -50,7 +50,7 @@ class Task:
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
-    """Size of the task, relative to others: simulated seconds, added over its flows."""
+    """Size of the task: the sum of the simulated seconds of all flows."""
 
     @property
     def is_apart(self) -> bool:
@@ -87,7 +87,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a long run's recordings; the last part comes in the `Batch` with the outcome."""
+    """A part of a long run's recordings; the `Batch` with the outcome contains the last part."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -97,7 +97,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message that belongs to no particular run, and files that are stored with the results."""
+    """A message that does not concern a single run, and files that are stored with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -299,7 +299,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next batch: one task, or several with a total weight of at most `weight`."""
+        """Return the next tasks: one task, or several whose weights add up to at most `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

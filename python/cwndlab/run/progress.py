@@ -148,7 +148,7 @@ class Lines:
         """Do nothing at the end, because the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Count finished runs; print a line if the last one was printed ten seconds ago."""
+        """Count finished runs; print a line if the last line is at least ten seconds old."""
         self._done += runs
         now_s = time.monotonic()
         if now_s - self._said_s < self._interval_s:

@@ -31,7 +31,7 @@ class Direction(Enum):
         """Return the direction called `downlink`, `uplink`, `forward` or `reverse`.
 
         Raises:
-            ValueError: the name is none of the four.
+            ValueError: no direction has this name.
         """
         by_wire = {direction.wire: direction for direction in cls}
         return by_wire[name] if name in by_wire else cls(name)

@@ -123,7 +123,7 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[st
 
 
 def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Return the description of the key at `location`; empty if it has none."""
+    """Return the description of the key at `location`; empty without a description."""
     fields = (
         inner.model_fields.get(str(location[-1])) for inner in _models_at(model, location[:-1])
     )

@@ -236,7 +236,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`; if both values are of the same kind, missing keys come from `base`."""
+    """Return `own`; if both values have the same kind, take missing keys from `base`."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -265,7 +265,7 @@ def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPat
 
 
 def texts(value: Model) -> Iterator[tuple[str, str]]:
-    """Yield the path in study files, and the text, of each value that is not the default."""
+    """Yield the path (in study files) and the text of each value that differs from the default."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if name == "kind" or given is None or given == field.default:

@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all combinations of levels; list combinations with equal descriptions once."""
+    """Describe all combinations of levels; list equal descriptions once."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)

@@ -58,7 +58,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the beginning of a key path, as far as the document contains it, and the message.
+    """Return the part of a key path that the document contains, and the message.
 
     If the document contains only a part of the path, the message begins with the key.
     """
@@ -69,7 +69,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return a key path as far as the document contains it, or its short key if that is set."""
+    """Return the part of a key path that the document contains, or the short key if it is set."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):

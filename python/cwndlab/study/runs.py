@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: a repetition of one combination of levels, with the key of its result."""
+    """A run: one repetition of a combination of levels, with the key under which it is stored."""
 
     key: str
     cell: int
