@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def behaviour_epoch() -> int:
-    """Return the behaviour epoch, which changes with each release that may change results."""
+    """Return the behaviour epoch, a number that grows with each release that may change results."""
     return int(module().behaviour_epoch)
 
 
@@ -107,7 +107,7 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another, without the interpreter lock, until the tables are large.
+    """Run scenarios one after another until the tables are large; release the interpreter lock.
 
     Args:
         scenarios: the scenarios, of which at least the first is run.
@@ -151,7 +151,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the algorithms that are close to the best one; `_core.pyi` explains the arguments."""
+    """Choose the algorithms that are close to the best; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -315,7 +315,7 @@ def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Return a random duration below `most_ns`, in ns; `seed` and `name` determine the result."""
+    """Return a random duration below `most_ns`, in ns, which depends on `seed` and `name` only."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 

@@ -1,4 +1,4 @@
-"""Read the comment at the top of an algorithm's C file; it describes the algorithm."""
+"""Read the comment at the top of an algorithm's C file, which describes the algorithm."""
 
 from __future__ import annotations
 

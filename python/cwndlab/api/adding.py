@@ -76,7 +76,7 @@ def adding(
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
     """Add the algorithms and repetitions of an earlier study to a later study.
 
-    Algorithms that failed are not added: they would fail again in every later comparison.
+    Algorithms that failed are not added, because they would fail again in every later comparison.
     """
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     broken = _failed(earlier, folder)
@@ -101,7 +101,7 @@ def _failed(study: Study, folder: Path) -> set[str]:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return a reference to an algorithm's C file in a results folder, with an absolute path."""
+    """Return the absolute path, as a reference, of an algorithm's C file in a results folder."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cwndlab.judge.decision import Decision
 
 LOOKS = (10, 20, 40)
-"""After each of these numbers of repetitions, `advise` decides whether it needs more."""
+"""Numbers of repetitions after which `advise` decides whether more repetitions are needed."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
 """Algorithms that are compared by default: Linux algorithms of different kinds."""

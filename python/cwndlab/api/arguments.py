@@ -51,7 +51,7 @@ def checked_budget_s(budget_s: float | None) -> float | None:
 
 
 def checked_links(link: object) -> list[str]:
-    """Return the links of an argument that is one link, or a sequence of links.
+    """Return the links in an argument, which is a single link or a sequence of links.
 
     Raises:
         ArgumentError: the value contains something that is not a string.

@@ -153,7 +153,7 @@ def fit_clients(
     jobs: int | None = None,
     on_points: Callable[[int], None] | None = None,
 ) -> list[tuple[ClientClass, Fit]]:
-    """Infer a link for each class of clients in a server's log of `ss -tin`.
+    """Infer a link for each group of similar clients in a server's log of `ss -tin`.
 
     Raises:
         MeasurementError: no connection of the log is suitable for inferring a link.
@@ -257,7 +257,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return the time series of a flow that are needed to fit a link, by column name."""
+    """Return the time series of a flow that a fit needs, by column name."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -274,7 +274,7 @@ def _events(results: Results, run: str) -> pl.DataFrame:
 
 
 def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Return how often the sender entered the state disorder; {} if states were not recorded."""
+    """Return the number of times the sender entered the state disorder; {} if unknown."""
     if not {"event", "flow"} <= set(events.columns):
         return {}
     own = events.filter(pl.col("flow") == row["flow"])["event"]

@@ -1,4 +1,4 @@
-"""Run the studies of `advise`: on the given network, on similar ones, and with competing flows."""
+"""Run the studies of `advise`: the given network, similar networks, and competing flows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Inquiry:
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """Keys of the study of one network, or of the networks of all classes of users."""
+    """Keys of the study that simulates the network, or the networks of all classes of users."""
     link: str
     """The link of a single network; empty for a population of users with different networks."""
     population: Population | None
@@ -240,7 +240,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return the simulated duration of a run, chosen to limit the number of its packets."""
+    """Return the simulated duration of a run, which limits the number of packets in the run."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

@@ -41,8 +41,7 @@ class Results:
 
     Every table begins with the same columns: `run` (the key of the run), one column for each
     factor of the study, `repetition` and `seed`. The columns that are specific to the table
-    follow. If a factor has the same name as one of these, the factor's column is called
-    `factor_NAME`.
+    follow. If a factor has the name of another column, the factor's column is called `factor_NAME`.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -126,7 +125,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: sums and means over its flows, fairness, queue length."""
+        """Return one row for each run: sums and means over flows, fairness and queue length."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -170,15 +169,15 @@ class Results:
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """Return TCP_INFO of each flow at both ends, every 10 ms; simulations record none."""
+        """Return TCP_INFO of both ends of each flow, every 10 ms; empty for simulations."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """Return, for each flow, the causes that limit its rate, and each cause's share of time."""
+        """Return the causes that limit each flow's rate, with the share of time of each cause."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Return the results in a subfolder, such as `networks`, or None if it has no results."""
+        """Return the results in a subfolder such as `networks`; None if it contains no results."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
@@ -308,7 +307,7 @@ class Results:
             return pl.DataFrame(connection.sql(query).to_arrow_table())
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
-        """Make a table's rows available to DuckDB as `raw_TABLE`, and return their columns."""
+        """Make a table's rows available to DuckDB as `raw_TABLE`, and return the columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
         if self._folder.logged.done.any():

@@ -1,7 +1,7 @@
 """Compute how many similar networks `advise` can simulate within its time limit.
 
-The estimate uses the durations of the first runs, which are stored with the results. If the
-command is repeated, it reads the stored durations and simulates the same networks.
+The estimate uses the durations of the first runs, which are stored with the results. A repetition
+of the command reads the stored durations and simulates the same networks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Times:
     repetition_s: float
     """Time to run each algorithm once in each class of a population, in seconds."""
     draw_s: float
-    """Time to run each algorithm once on one similar network for each class, in seconds."""
+    """Time to run each algorithm once on a similar network of each class, in seconds."""
     coexistence_s: float
     """Time of all runs in which an algorithm competes with CUBIC or with itself, in seconds."""
 

@@ -29,7 +29,7 @@ _AHEAD = 4  # batches that are submitted in advance for each core of the cluster
 
 
 class ClusterExecutor:
-    """An executor that uses a running Dask cluster; its workers must have cwndlab installed."""
+    """An executor that uses a running Dask cluster whose workers have cwndlab installed."""
 
     def __init__(self, address: str) -> None:
         """Create an executor for the cluster whose scheduler has this address.
@@ -77,7 +77,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next tasks; return a list with a future, or [] if no task is left."""
+                """Submit the next tasks; return a list with a future, or an empty list."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -122,8 +122,8 @@ class ClusterExecutor:
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
                 msg = (
-                    f"{worker}: this worker lacks the right version; install cwndlab "
-                    f"{here['cwndlab']} on it (it reported {there!r})"
+                    f"{worker}: this worker needs cwndlab {here['cwndlab']}, as on this machine; "
+                    f"install that version there (the worker reported {there!r})"
                 )
                 raise ClusterError(msg)
             for name, value in here.items():

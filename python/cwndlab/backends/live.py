@@ -59,13 +59,13 @@ class RealNetwork:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are stored with each run."""
     patience_s: float = 600
-    """Longest time, in seconds, for which an unreachable server is retried."""
+    """Maximum time, in seconds, for which connecting to an unreachable server is retried."""
     is_waiting: bool = True
     """If true, wait for the next time of day at which the study measures."""
     is_proxy_accepted: bool = False
     """If true, measure even if a proxy splits the path, although comparisons are then invalid."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """An interval without data that lasts at least this many seconds counts as an outage."""
+    """Minimum duration, in seconds, of an interval without data that counts as an outage."""
     retries: int = 0
     """Maximum number of times that a run is repeated because an outage disturbed it."""
     radio_log: RadioLog | None = None

@@ -41,7 +41,7 @@ def listen() -> None:
 
 
 def arrived() -> None:
-    """Stop raising `Interruption`: from now on, another Ctrl-C ends the process."""
+    """Stop raising `Interruption`, so that another Ctrl-C ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False
@@ -50,7 +50,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Return whether the user pressed Ctrl-C, even if another exception was raised afterwards."""
+    """Return whether the user has pressed Ctrl-C; later exceptions do not change the answer."""
     return _is_asked
 
 

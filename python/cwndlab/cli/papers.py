@@ -79,7 +79,7 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print a verdict on each claim of the paper whose study produced the results."""
+    """Print the verdict on each claim of the paper that these results reproduce."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)

@@ -228,7 +228,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """Return the control sockets of all running shells in this namespace, sorted by number."""
+    """Return the control sockets of all running `cwndlab shell` commands in this namespace."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

@@ -116,7 +116,7 @@ def save_figure(
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[None]:
-    """Compute the layout once, so that it is not computed again for each file."""
+    """Compute the layout once and keep it for all files."""
     engine = figure.get_layout_engine()
     figure.draw_without_rendering()
     with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):

@@ -44,7 +44,7 @@ def room_for_labels_in(count: int) -> float:
 
 
 def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
-    """Write each name to the right of its axes, next to the end of its line.
+    """Write each name to the right of the axes, next to the end of the line that it names.
 
     Call this function last: titles and axis labels that are drawn later would change the layout.
     """
@@ -75,9 +75,9 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
-    """Write each name beside its point, where it covers no other name or point.
+    """Write each name beside a point, where the name covers no other name or point.
 
-    A line connects a distant name to its point. Set the limits of the axes before the call.
+    A line connects a distant name with the point. Set the limits of the axes before the call.
     """
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
     scale = 72 / axes.figure.dpi
@@ -132,10 +132,10 @@ class Box:
 
 
 def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> list[Box]:
-    """Return a box for the name of each marker: the nearest free place inside `room`.
+    """Return a box for each marker's name: the nearest free place inside `room`.
 
-    A place is free if it overlaps no marker and no other name. If there is none, the name stands at
-    the upper right of its marker, over other boxes.
+    A place is free if it overlaps no marker and no other name. If no place is free, the name
+    stands at the upper right of the marker, over other boxes.
     """
     placed: list[Box] = []
     for own, width in zip(markers, widths, strict=True):
@@ -167,7 +167,7 @@ def _places_around(marker: Box, width: float) -> list[Box]:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions as little as possible, so that they are at least `gap` apart."""
+    """Move positions apart, as little as possible, until their distances are at least `gap`."""
     order = sorted(range(len(places)), key=lambda at: places[at])
     groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch each other
     for at in order:

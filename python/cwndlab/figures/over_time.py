@@ -38,7 +38,7 @@ def plot_over_time(
 def _plot_lines(
     axes: Axes, samples: pl.DataFrame, column: str, contestant: str, events: pl.DataFrame | None
 ) -> list[PlacedLabel]:
-    """Draw lines and losses, and return the name of each line with the place of its end."""
+    """Draw lines and losses, and return the name and the end point of each line."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     styles = styles_of(names)
     labels = []

@@ -1,4 +1,4 @@
-"""Plot several congestion windows in one picture, with enlarged time intervals below it."""
+"""Plot several congestion windows in one picture, with enlarged time intervals below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

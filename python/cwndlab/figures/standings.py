@@ -130,7 +130,8 @@ def plot_throughput_delay(
 ) -> None:
     """Draw each algorithm as a point with intervals; the best points are at the upper left.
 
-    The grey line connects the Pareto front: points that no other point beats in both quantities.
+    The grey line connects the Pareto front: the points that no other point exceeds in both
+    quantities.
     """
     styles = styles_of(comparison.contestants)
     points = [

@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return the style of an algorithm; the style of an unknown name is derived from the name."""
+    """Return the style of an algorithm; an unknown name determines its own style."""
     known = _known(name)
     if known is not None:
         return known

@@ -100,7 +100,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let the helper survive `exec`; it then ends with the program that replaces cwndlab."""
+        """Let the helper survive `exec`, so that it ends with the program that replaces cwndlab."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 

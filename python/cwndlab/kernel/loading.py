@@ -86,7 +86,7 @@ def require_loading(reference: str) -> None:
 
 
 def pins() -> list[Pin]:
-    """List the pinned algorithms; return an empty list if their folder cannot be read."""
+    """List the pinned algorithms; the list is empty if their folder cannot be read."""
     try:
         entries = sorted(path.name for path in PINS.iterdir())
     except OSError:
@@ -124,7 +124,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
 
 
 def kernel_states(references: list[str]) -> dict[str, str]:
-    """Return, for each algorithm, whether the running kernel has it or can load it."""
+    """Return, for each algorithm, whether the running kernel contains or can load it."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
     states = {}

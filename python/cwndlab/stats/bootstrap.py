@@ -52,7 +52,7 @@ class Interval:
 
     @property
     def is_one_run(self) -> bool:
-        """True if there is no interval because there is only one run."""
+        """True if there is only one run, so that there is no interval."""
         return self.low is None
 
     @property

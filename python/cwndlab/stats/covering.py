@@ -94,7 +94,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Relative differences below this are rounding errors, not differences between runs."""
+"""Largest relative difference that is a rounding error, not a difference between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

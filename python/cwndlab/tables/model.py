@@ -32,7 +32,7 @@ class TableCell:
     is_leader: bool = False
     """True if this algorithm has the best mean."""
     is_best: bool = False
-    """True if this algorithm leads all others by at least the smallest relevant effect."""
+    """True if this algorithm is better than all others by the smallest relevant effect or more."""
     of_runs: str = ""
     """Such as "4 of 10 runs", if the other runs of the algorithm completed nothing."""
 
@@ -55,7 +55,7 @@ class TableCell:
 
     @property
     def beside(self) -> str:
-        """Text in parentheses after a value: "best", or the difference from the best value."""
+        """Text in parentheses after a value: "best", or the difference from the best mean."""
         if self.is_best:
             return "best"
         if self.difference is None:
@@ -129,7 +129,7 @@ def _best(comparison: Comparison, column: str) -> str | None:
 
 
 def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
-    """Return whether `best` leads all others by at least the smallest relevant effect."""
+    """Return whether `best` is better than all others by at least the smallest relevant effect."""
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)

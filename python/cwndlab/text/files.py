@@ -72,7 +72,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
 
 
 def user_path(text: str) -> Path:
-    """Return a user's text as a path; expand `~` if it names a known user."""
+    """Return a user's text as a path; expand `~` and `~NAME` if the user NAME exists."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

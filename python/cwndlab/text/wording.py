@@ -99,7 +99,7 @@ def two_digits(value: float) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name; put it in quotes if it contains a space or a comma."""
+    """Return a name, in quotes if the name contains a space or a comma."""
     return f'"{name}"' if " " in name or "," in name else name
 
 

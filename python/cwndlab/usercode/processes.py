@@ -29,7 +29,7 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A worker process; a request starts the process if it is not running."""
+    """A worker process, which a request starts if the process is not running."""
 
     def __init__(self) -> None:
         """Create the worker object; its first request starts the process."""
@@ -43,7 +43,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  each request has a different type of answer
-        """Send a request and return its answer; pass earlier parts of the answer to `take`.
+        """Send a request and return the answer; pass earlier parts of the answer to `take`.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or it crashed the process; the
@@ -69,7 +69,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """Kill the process, even if another thread is waiting for its answer."""
+        """Kill the process, even if another thread waits for an answer of the process."""
         process = self._process
         if process is not None:
             process.kill()

@@ -80,7 +80,7 @@ class WorkerRequest(Protocol):
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, which the error message after a crash names."""
+        """Files of the algorithms in use, which an error message names after a crash."""
 
     def answer(self, send: Send, /) -> object:
         """Execute the request and return the final answer; pass earlier parts to `send`."""
@@ -95,7 +95,7 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer if an algorithm cannot be used; it contains the reason."""
+    """The answer with the reason if an algorithm cannot be used."""
 
     reason: str
 

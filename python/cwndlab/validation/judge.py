@@ -95,7 +95,7 @@ class CellAgreement:
 
     @property
     def seeds(self) -> int:
-        """Number of repetitions in the simulator or the kernel, whichever is smaller."""
+        """Number of repetitions, the smaller of the simulator's and the kernel's number."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 
@@ -142,7 +142,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return a row per run: add rates and counts over flows, and average other values."""
+    """Return one row for each run: sums of rates and counts over flows, means of other values."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

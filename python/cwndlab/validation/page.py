@@ -106,7 +106,7 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the 99th percentile of packets' lateness in the worst run in µs; "" if unknown."""
+    """Return the 99th percentile, in µs, of packets' lateness in the worst run; "" if unknown."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""

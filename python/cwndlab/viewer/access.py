@@ -42,7 +42,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """The address that the user opens; it contains the token."""
+        """The address, including the token, that the user opens."""
         return f"http://{LOOPBACK}:{self._port}/?token={self.token}"
 
     @property

@@ -55,7 +55,7 @@ class Catalogue:
         )
 
     def path(self, identity: str) -> Path | None:
-        """Return the results folder with this identifier; None if it is unknown."""
+        """Return the results folder with this identifier; None if no folder has it."""
         if identity not in self._paths:
             self.summaries()
         return self._paths.get(identity)
@@ -144,7 +144,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return the identifier of a folder for URLs; it does not reveal the folder's path."""
+    """Return a folder's identifier for URLs, which does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 
@@ -153,7 +153,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield all results folders in `place`, but not those inside other results."""
+    """Yield all results folders in `place`, except folders inside other results."""
     if _holds_results(place):
         yield place
         return

@@ -42,7 +42,7 @@ def text_of(form: Mapping[str, Any]) -> str:
         return write_toml(_document(form))
     text = form["toml"]
     if not isinstance(text, str) or len(form) > 1:
-        msg = "toml: must be text, and no other key is allowed"
+        msg = "toml: must be text; a form with this key contains no other key"
         raise CwndlabError(msg)
     return text
 
@@ -70,7 +70,7 @@ def identity_in(text: str) -> str:
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the study file of a form, the number of runs, and a list of problems.
 
-    No code is compiled, no run is started, and no file is left behind.
+    The check compiles no code, starts no run and leaves no file behind.
     """
     found: dict[str, Any] = {"toml": "", "runs": None, "problems": []}
     try:

@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request; refuse the request if too many others are in progress."""
+        """Start a thread for a request; refuse the request if there are too many others."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request, and then allow another one to start."""
+        """Answer a request; afterwards, allow another request to start."""
         try:
             super().process_request_thread(request, client_address)
         finally:

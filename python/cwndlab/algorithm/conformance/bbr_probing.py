@@ -36,16 +36,20 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Smallest accepted ratio of the window's growth in one round trip to its growth three round trips
-earlier. If the growth doubles in each round trip, the ratio is 8."""
+"""Smallest accepted ratio of the window's growth to the growth three round trips earlier.
+
+If the growth doubles in each round trip, this ratio is 8."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
 """The losses begin this many round trips after the start of the second ProbeBW_UP. Several values
 are tried, because on a kernel this phase does not start at the same time in every run."""
 _EARLY_S = 3 * RTT_S
-"""Maximum time from the start of the second ProbeBW_UP to the losses. Later losses hit more packets
-in flight; their repair takes all of ProbeBW_DOWN and hides the inflight bound."""
+"""Maximum time from the start of the second ProbeBW_UP to the losses.
+
+With later losses, more packets are lost, and their retransmission takes all of ProbeBW_DOWN, so
+the inflight bound cannot be observed.
+"""
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
@@ -58,7 +62,7 @@ def _first_up(bench: Bench) -> Stay:
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return the pacing rate of a phase, relative to that of the last ProbeBW_CRUISE before it."""
+    """Return a phase's pacing rate, relative to the pacing rate in the preceding ProbeBW_CRUISE."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
         msg = "the connection was never in probe_bw_cruise before the phase"

@@ -38,7 +38,7 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest inflight target of BBR, in packets; it leaves room for segmentation offload."""
+"""Smallest amount of data in flight for which BBR aims, in packets (for segmentation offload)."""
 
 
 def us(t_s: float) -> str:
@@ -80,7 +80,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     )
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
     yield CaseCheck(
-        "Drain lasts more than half an RTT, because it paces below the bandwidth",
+        "Drain lasts more than half an RTT, because the pacing rate is below the bandwidth",
         drain.length_s > RTT_S / 2,
         f"{drain.length_s * 1000:.0f} ms",
     )
@@ -224,7 +224,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     lowest_s = float(run.column("rtt_ms", 0, 5).min()) / 1000
     window = run.column("cwnd_pkts", cruise.begin_s + 0.3, 4.9)
     base = 2 * bdp_pkts(rate, lowest_s)
-    yield within("mean window in excess of 2 BDP", float(window.mean()) - base, 1,
+    yield within("mean window above 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
     yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.92, 1.02)

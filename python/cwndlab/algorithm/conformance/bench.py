@@ -48,12 +48,12 @@ class NotReachedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A time interval during which the algorithm is in one of its phases."""
+    """A time interval during which the algorithm stays in the same phase."""
 
     phase: str
     begin_s: float
     end_s: float
-    """Time in seconds at which the phase ends; the end of the run if nothing ends it earlier."""
+    """Time in seconds at which the phase ends; at the latest, the end of the run."""
 
     @property
     def length_s(self) -> float:
@@ -100,7 +100,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the name of the phase that follows this one; empty at the end of the run."""
+        """Return the name of the phase that follows this phase; empty at the end of the run."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 

@@ -96,7 +96,7 @@ class KernelExecutor:
 
         If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
         lacks. At most `at_once` runs are executed in parallel, each in separate network
-        namespaces; the processors must be fast enough for all of them.
+        namespaces; the processors must be fast enough for all these runs.
         """
         self._may_fall_back = may_fall_back
         self._at_once = at_once

@@ -69,7 +69,7 @@ def require_helper() -> Path:
         KernelRunError: the helper has not been built; the message states the remedy.
     """
     if sys.platform != "linux":
-        msg = "the kernel backend needs Linux; the simulator does not need it (--backend sim)"
+        msg = "runs on the kernel need Linux; use the simulator instead (--backend sim)"
         raise KernelRunError(msg)
     path = helper_path()
     if path is None:

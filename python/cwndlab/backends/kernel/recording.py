@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 _RECEIVER = "reno"
-"""Algorithm of the receiver, which sends no data; its calls are not recorded."""
+"""Algorithm of the receiver, whose calls are not recorded because the receiver sends no data."""
 
 
 class RecordingExecutor(KernelExecutor):
@@ -53,7 +53,7 @@ class RecordingExecutor(KernelExecutor):
 
 
 class NoNames:
-    """Supplies no kernel names, because `_RecordingHelper` itself names the recorded algorithm."""
+    """Supplies no kernel names, because `_RecordingHelper` names the recorded algorithm."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None

@@ -44,7 +44,7 @@ FIRST_PORT = 10_000  # port of flow 0, as in crates/testbed
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One recorded TCP event of a flow's sender."""
+    """A recorded TCP event of a flow's sender."""
 
     flow: int  # index of the flow in the scenario
     t_s: float
@@ -141,7 +141,7 @@ def replace_events(
     Args:
         events: the table of events, derived from samples every 10 ms.
         found: the recorded events.
-        numbers: for each flow of the scenario, in order, its number in the table of events.
+        numbers: number of each flow in the table of events, in the order of the scenario's flows.
     """
     traced = set(_COLUMNS.values())
     names = ("flow", "t_s", "event", "value")

@@ -288,7 +288,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files in the archive that the virtual machine wrote to its disk."""
+    """Return the files that the virtual machine wrote, as an archive, to the disk."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -299,7 +299,7 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name; unlike a file of `tempfile`, it can be named later."""
+    """Create a file without a name that, unlike a file of `tempfile`, can be named later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 

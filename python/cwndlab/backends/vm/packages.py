@@ -70,7 +70,7 @@ class StockKernel:
 
     @property
     def has_bpf_links(self) -> bool:
-        """Whether a BPF algorithm is unloaded when its loader ends (since Linux 6.4)."""
+        """Whether a BPF algorithm is unloaded when the loading process ends (since Linux 6.4)."""
         return self._version >= _FIRST_WITH_LINKS
 
     @property

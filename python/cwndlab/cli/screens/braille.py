@@ -32,7 +32,7 @@ class Canvas:
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return, for each character of a row, the index of the curve last drawn there, or -1."""
+        """Return the index of the last curve in each character of a row; -1 without a curve."""
         return [int(owner) for owner in self._owners[row]]
 
 

@@ -26,7 +26,7 @@ _NARROW, _NARROWEST = 100, 78
 may be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns whose cells are not wrapped if the table has at most `_FITTING` columns."""
+"""Columns without line breaks, if the table has at most `_FITTING` columns."""
 _FITTING = 4
 
 
