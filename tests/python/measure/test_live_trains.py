@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,8 +249,31 @@ sys.exit(cli.run(["serve", "--host", "0.0.0.0", "--port", "0"]))
 """
 
 
-def recorded(folder: Path, *links: str, duration: str) -> list[dict[str, float]]:
-    """Record a link between this machine and a namespace; return the rows of both directions."""
+@dataclass(frozen=True)
+class RecordedLink:
+    """The rows and the folder of a recording, between this machine and a namespace."""
+
+    down: dict[str, float]
+    up: dict[str, float]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RecordedLink]:
+    """Return recordings of a wire and of a cell; both are made at once, because each waits."""
+    common = "delay=20 ms,queue=60 packets"
+    wire = ("--link", f"rate=12 Mbit/s,{common}", "--reverse-link", f"rate=3 Mbit/s,{common}")
+    links = {"wire": (*wire, "2 s"), "cell": ("--link", "lte-typical", "3 s")}
+    with ThreadPoolExecutor() as pool:
+        futures = {
+            name: pool.submit(recorded, tmp_path_factory.mktemp(name), *words, duration=duration)
+            for name, (*words, duration) in links.items()
+        }
+        return {name: future.result() for name, future in futures.items()}
+
+
+def recorded(folder: Path, *links: str, duration: str) -> RecordedLink:
+    """Record a link between this machine and a namespace."""
     keep_secrets(folder)
     server = subprocess.Popen(
         [sys.executable, "-u", "-c", SERVE], cwd=folder, stdout=subprocess.PIPE, text=True
@@ -280,19 +305,17 @@ def recorded(folder: Path, *links: str, duration: str) -> list[dict[str, float]]
     finally:
         server.kill()
         server.communicate()
-    rows: list[dict[str, float]] = json.loads(done.stdout)
-    return rows
+    down, up = json.loads(done.stdout)
+    return RecordedLink(down, up, folder)
 
 
 @needs_kernel
 def test_the_delays_of_a_known_link_are_recorded_despite_a_clock_that_drifts(
-    tmp_path: Path,
+    recordings: dict[str, RecordedLink],
 ) -> None:
-    common = "delay=20 ms,queue=60 packets"
-    links = ("--link", f"rate=12 Mbit/s,{common}", "--reverse-link", f"rate=3 Mbit/s,{common}")
-    down, up = recorded(tmp_path, *links, duration="2 s")
+    wire = recordings["wire"]
     # Whole packets of 1500 bytes take 1 and 4 ms. The drift alone would be 6 ms in half a minute.
-    for row, packet_ms, rate_mbit_s in ((down, 1, 12), (up, 4, 3)):
+    for row, packet_ms, rate_mbit_s in ((wire.down, 1, 12), (wire.up, 4, 3)):
         assert row["base_delay_ms"] == pytest.approx(20 + packet_ms, abs=1.5), row
         assert row["base_delay_p10_ms"] == pytest.approx(20 + packet_ms, abs=1), row
         assert row["train_pkts"] == 10
@@ -300,12 +323,12 @@ def test_the_delays_of_a_known_link_are_recorded_despite_a_clock_that_drifts(
         assert row["trains"] >= 2_000 // (100 + 9 * packet_ms + 5)
         assert row["lost_trains_pct"] == row["lost_in_trains_pct"] == 0
         assert row["rate_mbit_s"] == pytest.approx(rate_mbit_s, rel=0.06), row
-        light = np.loadtxt(tmp_path / str(row["light_trace"]))
+        light = np.loadtxt(wire.folder / str(row["light_trace"]))
         assert light.shape == (row["trains"], 12)
         assert (np.diff(light[:, 0]) > 100).all()
         assert light[-1, 0] < 2_000
         assert np.median(np.diff(light[:, 2:])) == pytest.approx(packet_ms, abs=0.2)
-    assert 'light_trace = "real-uplink.light"' in (tmp_path / "real.toml").read_text()
+    assert 'light_trace = "real-uplink.light"' in (wire.folder / "real.toml").read_text()
 
 
 def lone_packet_p95_ms(link: str, direction: str, folder: Path) -> float:
@@ -323,11 +346,13 @@ def lone_packet_p95_ms(link: str, direction: str, folder: Path) -> float:
 
 
 @needs_kernel
-def test_a_cell_without_load_has_the_simulators_delays(tmp_path: Path) -> None:
+def test_a_cell_without_load_has_the_simulators_delays(
+    recordings: dict[str, RecordedLink], tmp_path: Path
+) -> None:
     """In LTE, the uplink waits for a grant that the downlink does not need."""
-    down, up = recorded(tmp_path, "--link", "lte-typical", duration="3 s")
-    for row, direction in ((down, "downlink"), (up, "uplink")):
-        base_ms = np.loadtxt(tmp_path / str(row["light_trace"]))[:, 1]
+    cell = recordings["cell"]
+    for row, direction in ((cell.down, "downlink"), (cell.up, "uplink")):
+        base_ms = np.loadtxt(cell.folder / str(row["light_trace"]))[:, 1]
         expected_ms = lone_packet_p95_ms("lte-typical", direction, tmp_path)
         assert np.percentile(base_ms, 95) == pytest.approx(expected_ms, abs=5), direction
-    assert up["base_delay_ms"] > down["base_delay_ms"] + 7
+    assert cell.up["base_delay_ms"] > cell.down["base_delay_ms"] + 7
