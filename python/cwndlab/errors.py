@@ -28,7 +28,7 @@ class ArgumentError(CwndlabError, ValueError):
     """A function of this library does not accept the value of one of its arguments."""
 
     def __init__(self, value: object, name: str, remedy: str) -> None:
-        """Create a message with the value, the name of its argument, and what is accepted."""
+        """Create a message with the argument's name, the refused value, and the remedy."""
         super().__init__(f"{name} = {value!r}: {remedy}")
 
 

@@ -43,9 +43,9 @@ def ledger_command(
 ) -> None:
     """Show how often the predictions in a ledger came true.
 
-    A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
-    on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger: the command
-    first adds the entries of FILE to the shown ledger.
+    A ledger is a file of JSON lines, which you can publish. Its lines are predictions that were
+    tested on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger: the
+    command first adds the entries of FILE to the shown ledger.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"

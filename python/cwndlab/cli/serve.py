@@ -35,11 +35,11 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 
 @click.command("serve")
 @secret_option(
-    "token", "File with the secret token that clients need. If it does not exist, it is created."
+    "token", "File with the secret token that clients need. The server creates a missing file."
 )
 @secret_option(
     "key",
-    "File with the server's private key and certificate. If it does not exist, it is created.",
+    "File with the server's private key and certificate. The server creates a missing file.",
 )
 @click.option(
     "--host",

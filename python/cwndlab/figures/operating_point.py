@@ -18,8 +18,7 @@ from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 _MOST_INSIDE = 8
-"""A legend with more names than this is placed above the panels; inside a panel, it would cover
-the dots."""
+"""Maximum number of names in a legend inside a panel; longer legends are above the panels."""
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW_IN = 0.2
 

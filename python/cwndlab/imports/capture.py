@@ -24,11 +24,12 @@ _MAGICS = (
 )
 _SMALLEST_SHARE = 0.01  # of the largest flow's data; smaller flows are control traffic
 _BESIDE_RECEIVER = (
-    "The capture was made at the receiver of the data: it shows neither round-trip times nor "
+    "The capture was made at the receiver of the data: the capture shows neither round-trip times"
+    " nor "
     "timeouts, and packets that were lost on the way to the receiver are not counted."
 )
 _NO_HANDSHAKE = (
-    "The handshake does not show where the capture was made; it is treated as made at the sender."
+    "The handshake does not show where the capture was made; cwndlab assumes the sender's end."
 )
 
 
@@ -48,8 +49,9 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]
     if not flows:
         msg = (
-            "the capture contains no acknowledged TCP data that cwndlab can read; it reads "
-            "captures of Ethernet, of raw IP, of loopback interfaces and of all interfaces (-i any)"
+            "the capture contains no acknowledged TCP data that cwndlab can read; cwndlab reads "
+            "captures of Ethernet, of raw IP, of loopback interfaces and of all interfaces (-i "
+            "any)"
         )
         raise MeasurementError(msg)
     began_ns = min(flow["begin_ns"] for flow in flows)

@@ -36,7 +36,7 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """The possible choices of a parameter that is not a number; an index selects one of them."""
+    """The possible choices of a parameter without numeric values; an index is its value."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -75,7 +75,7 @@ class Family:
     """
 
     def values(self, points: Floats) -> dict[str, Floats]:
-        """Return the values of the parameters at points; each row of `points` is a point."""
+        """Return the parameter values of links; each row of `points` is a link (see the module)."""
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Fit:
         return adjusted_values(values, adjusting_features(self.posterior.replicates[:, used], here))
 
     def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
-        """Predict the results of each algorithm if it is alone on the fitted links."""
+        """Predict the results of a flow of each algorithm that is alone on the fitted links."""
         found = self.outcomes(algorithms)
         return [
             Prediction(

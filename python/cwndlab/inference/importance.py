@@ -260,9 +260,10 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
     """Return the differences from the measurement that a regression must leave uncorrected.
 
-    They are 0 if the measurement lies among the points. Otherwise, the regression may move points
-    only to a place between the points' mean and the measurement. This place is as far from the
-    mean as the farthest point, because a regression is not valid where there are no points.
+    The differences are 0 if the measurement lies among the points. Otherwise, the regression may
+    move points only to a place between the points' mean and the measurement. This place is as far
+    from the mean as the farthest point, because a regression is not valid where there are no
+    points.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))

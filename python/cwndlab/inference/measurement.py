@@ -90,8 +90,8 @@ class MeasuredFlow:
             )
         if row.get("goodput_mbit_s") is None:
             self._refuse(
-                "the goodput is missing, because the file of an iperf3 server does not "
-                "contain it if the server sends; use the client's file"
+                "the goodput is missing: the file of an iperf3 server that sends the data does "
+                "not contain the goodput; use the client's file"
             )
         if not row["goodput_mbit_s"]:
             self._refuse("the flow carried no data")

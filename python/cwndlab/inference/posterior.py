@@ -195,8 +195,8 @@ def _excess(measured: Floats, replicates: Floats) -> float:
     """Return how far the measurement is from new simulations on the inferred links.
 
     The unit is the 95th percentile of the distance of a simulation from all others. The new
-    simulations use adjusted links. They therefore also show whether the adjustment was valid,
-    which the earlier simulations near the measurement cannot show.
+    simulations use adjusted links. The new simulations therefore also show whether the adjustment
+    was valid, which the earlier simulations near the measurement cannot show.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):

@@ -44,10 +44,10 @@ class Answerable(Measured, Protocol):
         """Return the results in the subfolder `name`; None if the subfolder has no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario for one combination of factor levels; None if there is none."""
+        """Return the scenario for one combination of factor levels; None if unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue's size for one combination of factor levels; None if it is not fixed."""
+        """Return the queue's size for one combination of factor levels; None if not fixed."""
 
 
 BASELINE = "cubic"

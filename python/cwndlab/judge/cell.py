@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def is_deterministic(self) -> bool:
-        """True if several repetitions were run and all of them gave the same values."""
+        """True if several repetitions were run and all repetitions gave the same values."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]

@@ -1,10 +1,11 @@
 """Decide which algorithms are recommended for a goal, and how certain this is.
 
 This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three
-probabilities describe the certainty of a decision. They are never combined into one:
+probabilities describe the certainty of a decision. These probabilities are never combined into one
+probability:
 
 - *repeatable*: the probability that a new experiment on this link would again recommend the
-  algorithm named first, alone or with others. The new experiment has the same number of
+  algorithm named first, alone or with other algorithms. The new experiment has the same number of
   repetitions, but other random seeds. With more repetitions, this probability approaches 1.
   Therefore, a high value alone does not make a decision certain.
 - *robust*: the probability that the algorithm named first is nearly the best (within the
@@ -12,7 +13,7 @@ probabilities describe the certainty of a decision. They are never combined into
 - *reality*: the fraction of cases in which advice for this class of networks agreed with
   measurements of real networks.
 
-`sure` is the lowest of the three probabilities; it is None if *repeatable* or *robust* is unknown.
+`sure` is the lowest of the three probabilities, or None if *repeatable* or *robust* is unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recommended algorithms for near, national and intercontinental servers.
 
-The recommendations are computed from the networks drawn in each range of distances. Ranges are
-given as one-way delays: light travels 200 km per millisecond in optical fibre, so 6 ms correspond
-to at most 1,200 km, and 30 ms to at most 6,000 km.
+The recommendations are computed from the networks drawn in each range of distances. Each range is
+an interval of one-way delays: light travels 200 km per millisecond in optical fibre, so 6 ms
+correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
 """
 
 from __future__ import annotations

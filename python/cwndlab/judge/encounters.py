@@ -1,10 +1,10 @@
 """Define encounters: runs in which flows of two algorithms compete on a link.
 
 In an encounter, flows of one algorithm, the *candidate*, share the bottleneck with flows of a
-second algorithm, the *neighbour*, which can be the same. A *mix* defines the number of flows of
-both algorithms, the ratio of their round-trip times, the size of the queue, the order in which the
-flows start, and whether all flows share one user's queue. Each algorithm also runs alone on the
-same link, as the reference for the harm that its flows suffer.
+second algorithm, the *neighbour*, which can be the same algorithm. A *mix* defines the number of
+flows of both algorithms, the ratio of their round-trip times, the size of the queue, the order in
+which the flows start, and whether all flows share one user's queue. Each algorithm also runs alone
+on the same link, as the reference for the harm that its flows suffer.
 """
 
 from __future__ import annotations

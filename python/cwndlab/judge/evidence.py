@@ -184,7 +184,7 @@ def draws_of_link(sample: Sample) -> Draws:
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
     """Return the networks drawn for a population.
 
-    Each entry of `levels` belongs to one draw. It contains the weight of each network setting by
+    Each entry of `levels` belongs to one draw, and contains the weight of each network setting by
     the setting's name.
     """
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))

@@ -2,7 +2,7 @@
 
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
 prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
-twice counts once. Two different outcomes of the same prediction are an error, because one of them
+twice counts once. Two different outcomes of the same prediction are an error, because one outcome
 would be lost. The package contains a ledger of predictions that were compared with published
 measurements (`data/public-ledger.jsonl`).
 """

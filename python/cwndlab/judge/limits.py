@@ -6,7 +6,7 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
 - *application*: less data is in flight than the window allows, and no other cause limits the flow.
-  If the application always has data, it is waiting for buffer space. This time counts as *send
+  An application that always has data is then waiting for buffer space. This time counts as *send
   buffer*, although the endpoint's clock for the send buffer misses it if segments leave one by one
   as the application writes them (without segmentation offload);
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,

@@ -51,7 +51,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study with its present repetitions, and the repetitions that it needs."""
+    """Cost of a study with its present repetitions, and the number of repetitions that it needs."""
 
     runs: int
     repetitions: int

@@ -143,7 +143,7 @@ def _read(path: Path) -> Population:
     classes: list[Class] = []
     for n, each in enumerate(written.users):
         if any(each.name == other.name for other in classes):
-            message = "two classes have this name; rename one of them"
+            message = "two classes have this name; rename one class"
             raise StudyError([source.problem(("users", n, "name"), message)])
         link = _with_absolute_paths(source.document["users"][n]["link"], path.parent)
         is_invented = each.invented is not None

@@ -45,7 +45,7 @@ class Question:
 
 
 def read_question(folder: Path) -> Question | None:
-    """Read the question that is stored with results; return None if there is none.
+    """Read the question that is stored with results; return None without a question.
 
     Raises:
         ResultsError: the file is damaged.

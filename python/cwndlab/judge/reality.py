@@ -1,10 +1,10 @@
 """Report how often advice for a class of networks agreed with real networks.
 
-The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
-that measured real networks. It counts the claims that simulated runs can confirm or refute, and how
-many of these the runs confirm. The predictions in the published ledger and in the user's own ledger
-(`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice named the
-better algorithm.
+The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of
+papers that measured real networks. The record counts the claims that simulated runs can confirm or
+refute, and the claims that the runs confirm. The predictions in the published ledger and in the
+user's own ledger (`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the
+advice named the better algorithm.
 """
 
 from __future__ import annotations

@@ -95,9 +95,10 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return a network for each end of each key's range, and for each other choice of a key.
+    """Return networks that differ from the link in a single key.
 
-    Each network changes a single key. Arguments and errors are the same as for `vary`.
+    The key has the lowest or the highest value of its range, or a choice other than the link's.
+    Arguments and errors are the same as for `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []

@@ -9,10 +9,10 @@ draw is the other algorithm's utility minus that of the recommended algorithm. T
 maximizes the sum of the leads in all draws beyond the threshold. At this point, the isotonic
 regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
 Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore,
-the rule is cross-validated: it is fitted to nine tenths of the draws and applied to the remaining
-tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
-the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
-number of keys for which a rule was found).
+the rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the
+remaining tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out
+draws exceeds the indifference zone and is significant (a one-sided t test at a level of 10 %,
+divided by the number of keys for which a rule was found).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of a population is linear in this weight. The recommendation changes at the weight at which

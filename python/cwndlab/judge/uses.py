@@ -3,7 +3,7 @@
 A use contains the study keys that run its application. If throughput and delay do not measure the
 quality of the application, the use also defines a goal. The gains of these goals are natural
 logarithms, so a difference of 0.03 is 3 %. If a run has no value because no data arrived, the run
-is not omitted: it is given the worst value that is possible in a run of its duration.
+is not omitted: the run is given the worst value that is possible in a run of its duration.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class ClassView:
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """True if this class loses more utility than the others, and the loss is not negligible."""
+    """True if this class loses the most utility of all classes, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ def decide_population(
 ) -> Decision:
     """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
-    Repetition n of a class is combined with repetition n of the other classes. A repetition
-    that any class lacks is ignored.
+    Repetition n of a class is combined with repetition n of the other classes. Repetitions that do
+    not exist in all classes are ignored.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)

@@ -165,7 +165,7 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change; they replace the claim's levels."""
+    """Levels of factors, instead of the claim's levels, that select the runs with the change."""
     among: dict[str, LevelText] = Field(default={})
     """Levels of factors that select both the runs with and the runs without the change."""
     variants: dict[str, str] = Field(default={})

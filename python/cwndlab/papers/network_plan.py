@@ -1,8 +1,8 @@
 """Read how a paper's network is inferred, and build the study that simulates possible networks.
 
-The plan is stored in `data/papers/ID/inference.toml`, and was committed before the first fit. It
-contains the columns of the paper's tables from which the network is inferred, and the ranges of the
-settings that the paper does not state.
+The plan is stored in `data/papers/ID/inference.toml`, and was committed before the first fit. The
+plan contains the columns of the paper's tables from which the network is inferred, and the ranges
+of the settings that the paper does not state.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _FEWEST_PERIODS = 1
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A loss episode: the losses and the recovery from them."""
+    """A loss episode: losses, and the recovery from these losses."""
 
     start_s: float
     """Time at which the window is first reduced."""

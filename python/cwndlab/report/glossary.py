@@ -5,7 +5,7 @@ from markupsafe import Markup, escape
 GLOSSARY = {
     "congestion control": (
         "The part of TCP that determines the sending rate, so that the network is used but not "
-        "overloaded. Several algorithms exist; this report compares some of them."
+        "overloaded. Several algorithms exist; this report compares some algorithms."
     ),
     "goodput": (
         "Rate at which the application received data in order, without retransmitted duplicates."

@@ -47,7 +47,7 @@ class FileAlgorithm:
 
 @dataclass(slots=True)
 class AlgorithmReader:
-    """Finds the algorithms that a study names, and records which of them are files."""
+    """Finds the algorithms that a study names, and records which algorithms are files."""
 
     folder: Path
     references: Mapping[str, str] = field(default_factory=dict)  # by name, for [parameters.NAME]
@@ -68,8 +68,7 @@ class AlgorithmReader:
         known = self.files.setdefault(found.algorithm.name, found)
         if known.algorithm.source_sha256 != found.algorithm.source_sha256:
             message = (
-                f"two different files define the algorithm {found.algorithm.name}; rename one of "
-                "them"
+                f"two different files define the algorithm {found.algorithm.name}; rename one file"
             )
             raise FieldError(key, message)
         return known.algorithm

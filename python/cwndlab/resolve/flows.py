@@ -38,7 +38,7 @@ def resolve_flows(
         FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     if study.flow and study.flows is not None:
-        message = 'the study has [[flow]] tables; set a "count" in each of them instead'
+        message = 'the study has [[flow]] tables; set a "count" in each table instead'
         raise FieldError(("flows",), message)
     tables = _parameter_tables(study, algorithms)
     written = study.flow or (plan.Flow(count=study.flows or 1),)
@@ -154,7 +154,8 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError(
-            (*key, "bytes"), '"application" already defines the flow\'s data; remove one of them'
+            (*key, "bytes"),
+            '"application" already defines the flow\'s data; remove one of the two keys',
         )
     direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)

@@ -55,7 +55,7 @@ NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
 
 
 class Folder:
-    """A results folder, in the state in which it was opened."""
+    """A results folder, as it was when it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         """Open a folder with a manifest that the caller has read."""
@@ -159,7 +159,7 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs in the journals; they finished after the tables were last written."""
+        """Runs in the journals, which finished after the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property

@@ -26,7 +26,7 @@ MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
 """Folder with the files of a commit that has become final. Each of these files replaces the file of
-the same name, even if the process is killed before it has moved all of them."""
+the same name, even if the process is killed before it has moved all files."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -61,7 +61,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`; None if there is none.
+    """Return the manifest of `folder`; None without a manifest.
 
     Raises:
         DamagedResultsError: the manifest or its copy is damaged.

@@ -17,10 +17,10 @@ results/ID/
 
 A finished run is committed by appending it to a journal. When a session (a process that writes
 into the folder) ends, the tables are rewritten from the old tables and the journals, and the
-journals are deleted. A session that is stopped or killed leaves its journal behind; readers include
-it, and the next session continues from it. Computer name, time and duration are stored only in the
-history; therefore the same study and seed result in the same bytes in every other file on every
-machine.
+journals are deleted. A session that is stopped or killed leaves its journal behind; readers
+include this journal, and the next session continues from it. Computer name, time and duration are
+stored only in the history; therefore the same study and seed result in the same bytes in every
+other file on every machine.
 """
 
 from __future__ import annotations

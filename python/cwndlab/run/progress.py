@@ -79,7 +79,7 @@ class EachRun:
 
 
 class Bar:
-    """A progress bar in a terminal; it disappears at the end."""
+    """A progress bar in a terminal, which disappears at the end."""
 
     def __init__(
         self, title: str, total: int, done: int, console: Console, units: str = "runs"

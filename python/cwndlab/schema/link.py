@@ -44,7 +44,7 @@ class Link:
 
     @property
     def preset(self) -> str | None:
-        """Name of the preset or TOML file that the link is based on; None if there is none."""
+        """Name of the preset or TOML file on which the link is based; None without such a file."""
         return self.table.get("preset")
 
     @classmethod

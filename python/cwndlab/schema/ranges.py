@@ -64,8 +64,9 @@ class Choice(Model):
 class Range(Basis):
     """The range of one setting of a network: an interval of numbers, or several choices.
 
-    If a range has several paths, they vary together: the first path is set to the value drawn; the
-    other paths keep their ratio to it (`log`) or their difference from it (`linear`).
+    If a range has several paths, they vary together: the first path is set to the drawn value; the
+    ratio (`log`) or the difference (`linear`) between the first path and each other path stays the
+    same.
     """
 
     paths: tuple[str, ...] = Field(

@@ -183,7 +183,7 @@ def _mean(resamples: Floats) -> Floats:
 
 @lru_cache(maxsize=32)
 def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
-    """Return the indices of `draws` resamples of `count` runs; they are the same in every call."""
+    """Return the indices of `draws` resamples of `count` runs, which are equal in every call."""
     generator = np.random.default_rng([_SEED, count])
     return generator.integers(count, size=(draws, count), dtype=np.int32)
 

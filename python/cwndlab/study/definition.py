@@ -168,7 +168,7 @@ class StudyDefinition:
 
     @property
     def title(self) -> str:
-        """Title of the study; if there is none, its identifier."""
+        """Title of the study; without a title, the identifier of the study."""
         return self.model.title or self.model.id
 
     @property
@@ -210,7 +210,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the study with more repetitions of those runs that `is_meant` selects."""
+        """Return the study with more repetitions of the runs that `is_meant` selects."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs

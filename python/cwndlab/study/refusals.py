@@ -90,7 +90,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key in the table `link` for the radio key `rest`; None if there is none."""
+    """Return the short key in the table `link` for the radio key `rest`; None if not used."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

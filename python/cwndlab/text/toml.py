@@ -1,8 +1,8 @@
 """Parse a TOML file and record the line number of each key.
 
 `tomllib` reads the values, but does not keep their positions. The scanner in this module reads the
-same text after `tomllib` has accepted it. It records the lines of keys, array elements and tables,
-for use in error messages about values.
+same text after `tomllib` has accepted it. The scanner records the lines of keys, array elements
+and tables, for use in error messages about values.
 """
 
 from __future__ import annotations

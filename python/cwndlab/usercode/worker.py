@@ -1,10 +1,11 @@
 """Run users' algorithms in a worker process, which answers requests.
 
 Before the first request, the worker drops all rights that an algorithm does not need
-(`crates/sandbox`). It can compute, and can read the folders of Python and of compiled algorithms,
-but it cannot open other files, open connections or start processes. A crash, a failed check or an
-endless loop ends the worker. Before it ends, it writes a line to standard error, and
-`cwndlab.usercode.processes` reads this line. The worker exits when its parent process has ended.
+(`crates/sandbox`). The worker can compute, and can read the folders of Python and of compiled
+algorithms, but cannot open other files, open connections or start processes. A crash, a failed
+check or an endless loop ends the worker. Before the worker ends, it writes a line to standard
+error, which `cwndlab.usercode.processes` reads. The worker exits when its parent process has
+ended.
 """
 
 from __future__ import annotations

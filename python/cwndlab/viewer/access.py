@@ -1,8 +1,9 @@
 """Allow browsers that opened the printed address; refuse requests from other sites.
 
-The server exchanges the token in the address for a cookie that scripts cannot read. It refuses
-requests whose Host header names another host (DNS rebinding), and requests whose `Sec-Fetch-Site`,
-`Origin` or content type shows that another site or another port of this computer sent them.
+The server exchanges the token in the address for a cookie that scripts cannot read. The server
+refuses requests whose Host header names another host (DNS rebinding), and requests whose
+`Sec-Fetch-Site`, `Origin` or content type shows that another site or another port of this computer
+sent them.
 """
 
 from __future__ import annotations

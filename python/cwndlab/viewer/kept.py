@@ -33,7 +33,7 @@ class Kept:
                 self._known = found
 
     def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  any JSON value
-        """Return the value stored for this folder and signature; None if there is none."""
+        """Return the value stored for this folder and signature; None without such a value."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:

@@ -1,7 +1,7 @@
 """Serve the page: files and JSON, under a fixed list of URLs.
 
-The server never uses the path of a request as a path on disk; it looks up studies by identifier in
-the list of studies.
+The server never uses the path of a request as a path on disk, but looks up studies by identifier
+in the list of studies.
 """
 
 from __future__ import annotations

@@ -156,7 +156,10 @@ def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("ProbeBW follows ProbeRTT", run.next_phase(stay), *PROBE_BW)
     resumed = run.rate_mbit_s(stay.end_s + RTT_S, stay.end_s + 0.5)
     yield within(
-        "rate after ProbeRTT, relative to the link rate", resumed / payload_mbit_s(), 0.9, 1.05
+        "rate of acknowledged data after ProbeRTT, relative to the link rate",
+        resumed / payload_mbit_s(),
+        0.9,
+        1.05,
     )
 
 
@@ -227,7 +230,12 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     yield within("mean window above 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
-    yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.92, 1.02)
+    yield within(
+        "rate of acknowledged data, relative to the link rate",
+        moved / payload_mbit_s(rate),
+        0.92,
+        1.02,
+    )
 
 
 def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
@@ -246,7 +254,12 @@ def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
         1.1,
     )
     moved = run.rate_mbit_s(2, 11.9)
-    yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.95, 1.02)
+    yield within(
+        "rate of acknowledged data, relative to the link rate",
+        moved / payload_mbit_s(rate),
+        0.95,
+        1.02,
+    )
 
 
 def _bunched(delay: str, period_s: float) -> dict[str, str]:

@@ -289,7 +289,7 @@ class Bench:
 
 
 def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> float:
-    """Return the time from which the application limits the sender; the run's end if never."""
+    """Return the time from which the application limits the sender, at most the end of the run."""
     t_s = max(begin_s, _LIMITED_WINDOW_S)
     while t_s < observed.end_s - _LIMITED_WINDOW_S:
         sent = observed.column("throughput_mbit_s", t_s, t_s + _LIMITED_WINDOW_S)

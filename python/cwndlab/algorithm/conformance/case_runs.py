@@ -24,7 +24,7 @@ _SAMPLES = {"samples": "1 ms", "events": True}
 
 
 class CaseRuns(Protocol):
-    """A place where the single connection of a test case runs."""
+    """The simulator or kernel on which a test case runs its only connection."""
 
     attempts: int
     """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
