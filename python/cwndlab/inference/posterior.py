@@ -180,7 +180,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights; each family's share is its probability."""
+        """Draw links with equal weights, from each family in proportion to its probability."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)

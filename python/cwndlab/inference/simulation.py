@@ -25,8 +25,7 @@ _BATCH = 20
 _GLANCE_S = 3.0
 """Duration of the short first simulation of a link, after which too fast links are left out."""
 _LONG_ENOUGH = 5
-"""Minimum ratio of the simulated duration to `_GLANCE_S` at which the first simulation saves
-time."""
+"""Minimum ratio of the whole duration to `_GLANCE_S` for which a short first simulation is made."""
 
 PlacedPoint = tuple["Family", "Floats", int]
 """A link to simulate: family, parameter values (point), and a number for the random seed."""

@@ -97,7 +97,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics in which the candidate certainly does more harm than the accepted harm."""
+        """Metrics for which the whole interval of the `excess` harm is above 0."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 

@@ -72,7 +72,7 @@ class Score:
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
     bins: tuple[Reliability, ...]
-    """Predicted probabilities and outcomes, in bins of ten or more comparisons."""
+    """Predicted probabilities and outcomes, in bins (intervals of probabilities) of ten or more."""
     regret: float | None
     """Median loss of utility from following the predictions (in natural logarithms)."""
     regret_p90: float | None

@@ -19,10 +19,10 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-Records of flows that were measured on a real network do not show packets that wait in the host, so
-the time in which the host limits the flow is assigned to another cause. A refusal by the host can
-be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark,
-no tail loss probe that could have found a loss, and no retransmission just before.
+Records of flows on a real network do not show packets that wait in the host. The time in which the
+host limits such a flow is therefore assigned to another cause. A refusal by the host can be
+inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark, no
+tail loss probe that could have found a loss, and no retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence

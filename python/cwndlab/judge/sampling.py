@@ -2,9 +2,10 @@
 
 The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n
 draws, the range of each key is divided into n parts of equal probability, and one value is drawn
-from each part, so a small number of draws covers the whole range of each key. A hash (SHA-256) of
-the seed and the key's name determines the order of the parts and the position of each value within
-its part. Therefore, draws are the same on all computers and do not depend on other keys.
+from each part. A small number of draws therefore covers the whole range of each key. A hash
+(SHA-256) of the seed and the key's name determines the order of the parts and the position of each
+value within its part. Therefore, draws are the same on all computers and do not depend on other
+keys.
 """
 
 from __future__ import annotations

@@ -109,9 +109,9 @@ def verdict_of(change: MeasuredChange | None) -> Verdict:
     """Judge whether the challenger is better than the baseline.
 
     The prediction is *refuted* if the whole interval lies below `ZONE`: the change is a negligible
-    gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval lies above 0. At
-    most 2.5 of 100 trials are confirmed if the challenger is not better at all, and at most 2.5 of
-    100 trials are refuted if the challenger is better by `ZONE` or more.
+    gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval lies above 0. If
+    the challenger is not better at all, at most 2.5 of 100 trials are confirmed. If the challenger
+    is better by `ZONE` or more, at most 2.5 of 100 trials are refuted.
     """
     if change is None or change.blocks < FEWEST_BLOCKS:
         return Verdict.NOT_ENOUGH

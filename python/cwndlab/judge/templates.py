@@ -123,7 +123,7 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the delay of the call",
     "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the columns in which the effect of changing the algorithm is reported."""
+"""Phrases for the columns that report the effect of changing the algorithm."""
 
 KEYS = {
     "server": "the one-way delay to the server",

@@ -158,7 +158,7 @@ class Plausibility(Model):
     """The number that the paper states, or a second expression for the number."""
     unit: str
     within: float
-    """Largest relative difference that the precision of the paper's numbers allows."""
+    """Largest relative difference that the rounding of the paper's numbers can cause."""
     note: str = ""
 
     @property

@@ -2,11 +2,11 @@
 
 The interval is defined in B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); the
 acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the plain
-interval is too narrow (its coverage is 91 % instead of 95 % at n = 10), because resampling
-underestimates the variance by a factor of (n - 1) / n and does not account for Student's t
-distribution. T. Hesterberg, "What teachers should know about the bootstrap", The American
-Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). The same
-adjustment is applied here to the BCa interval, and a test simulates the coverage.
+interval is too narrow: its coverage is 91 % instead of 95 % at n = 10. Resampling underestimates
+the variance by a factor of (n - 1) / n, and does not account for Student's t distribution. T.
+Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015),
+therefore adjusts the tail probability (the "expanded" interval). The same adjustment is applied
+here to the BCa interval, and a test simulates the coverage.
 
 The resamples are drawn with a fixed seed and are shared by all statistics with the same number of
 runs, so an interval is reproducible on every computer.

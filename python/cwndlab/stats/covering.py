@@ -1,10 +1,11 @@
 """Compute intervals whose coverage is nearly nominal even for ten skewed runs.
 
-In simulations with 10 to 40 skewed runs (a radio channel that varies by half of its mean), the BCa
-interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of 95 %, and
-Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on different
-sides. Their hull, the smallest interval that contains both, has a coverage of 93 to 97 % and is
-5 % wider. The bootstrap-t interval has similar coverage, but is unbounded if most pairs are equal.
+The simulations have 10 to 40 skewed runs (a radio channel that varies by half of its mean). The
+BCa interval of a mean or of a ratio of means then has a coverage of 91 to 94 % instead of 95 %,
+and Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on
+different sides. Their hull, the smallest interval that contains both, has a coverage of 93 to 97 %
+and is 5 % wider. The bootstrap-t interval has similar coverage, but is unbounded if most pairs are
+equal.
 
 Completion times are compared by the ratio of their geometric means: Student's t interval of the
 logarithms has a coverage of 94 to 96 % for 6 or more runs, for any skew.

@@ -42,8 +42,8 @@ def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
 def split_trace_line(text: str) -> tuple[str, str, str] | None:
     """Return the kind, the path and the further keys of a link line that begins with a trace.
 
-    The order is that of the arguments of `trace_line`. If the line does not begin with a trace,
-    return None.
+    The function is the inverse of `trace_line`. If the line does not begin with a trace, return
+    None.
 
     Raises:
         QuantityError: `text` is not a link line.

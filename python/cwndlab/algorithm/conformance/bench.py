@@ -3,8 +3,8 @@
 A test case that needs an event during a phase runs the connection twice. The first run shows when
 the phase begins; in the second run, the path or the application changes at that time. In the
 simulator, both runs are identical until then. On a kernel, the algorithm's random numbers are the
-same in both runs, too, but the phase may begin some milliseconds earlier or later in the second
-run, so the case checks that the event happened in the phase (`Observation.require`).
+same in both runs, too. However, the phase may begin some milliseconds earlier or later in the
+second run, so the case checks that the event happened in the phase (`Observation.require`).
 """
 
 from __future__ import annotations
