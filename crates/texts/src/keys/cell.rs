@@ -98,7 +98,7 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "amount by which the outer loop changes the margin after each failed block",
+            "amount by which the outer loop changes its margin after each failed block",
         ),
     ],
 };
@@ -163,7 +163,7 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_jitter_ns",
             TIME,
             r#""0 s""#,
-            "maximum of the jitter that is added to core_delay, uniformly distributed from 0; \
+            "maximum random delay that is added to core_delay, uniformly distributed from 0; \
              packets keep their order",
         ),
         usual(
@@ -257,8 +257,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "feedback_error_ppb",
             PPB,
             r#""0 %""#,
-            "share of failed blocks that the sender's HARQ considers received because it reads \
-             the NACK as an ACK; RLC has to recover these blocks",
+            "share of failed blocks whose NACK the sender receives as an ACK; RLC has to recover \
+             these blocks",
         ),
     ],
 };
@@ -353,20 +353,8 @@ pub(crate) static DRIFT: Table = Table {
         shadowing.",
     kind: None,
     keys: &[
-        needed(
-            "sigma",
-            "sigma_mdb",
-            RATIO,
-            "standard deviation of the slow variation of the mean signal to interference and \
-             noise ratio",
-        ),
-        needed(
-            "correlation",
-            "correlation_ns",
-            TIME,
-            "correlation time of the slow variation of the mean signal to interference and noise \
-             ratio",
-        ),
+        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the slow variation"),
+        needed("correlation", "correlation_ns", TIME, "correlation time of the slow variation"),
     ],
 };
 
@@ -581,7 +569,7 @@ pub(crate) static CELL_PATH: Table = Table {
             "users",
             "users",
             Form::Several { item: &CELL_USER, alike: "user" },
-            "users whose flows are measured: a table for each user, or their number",
+            "users whose flows are measured: a table for each user, or the number of users",
         ),
         optional(
             "user",

@@ -118,8 +118,7 @@ static AIRTIME_LIMITS: Table = Table {
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "total airtime of the packets of all stations in the card at which the low limit \
-             replaces the high limit",
+            "total airtime of all packets in the card from which low applies instead of high",
         ),
     ],
 };
@@ -410,8 +409,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether a sender informs the receiver, in a block ACK request, when packets that it \
-             has already sent exceed queue_time and are dropped, as in ns-3",
+            "whether a sender informs the receiver, in a block ACK request, when packets that \
+             were already sent exceed queue_time and are dropped, as in ns-3",
         ),
         optional(
             "beacons",
@@ -444,7 +443,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "stations of the channel, one for each user: a table for each station, or their number",
+            "stations of the channel, one for each user: a table for each station, or the number \
+             of stations",
         ),
         optional(
             "station",

@@ -94,15 +94,13 @@ static GILBERT_ELLIOTT_LOSS: Table = Table {
             "p",
             "p_ppb",
             PPB,
-            "probability that the state changes from good to bad with a \
-            packet",
+            "probability, for each packet, that the state changes from good to bad",
         ),
         needed(
             "r",
             "r_ppb",
             PPB,
-            "probability that the state changes from bad to good with a \
-            packet",
+            "probability, for each packet, that the state changes from bad to good",
         ),
         usual(
             "good",
