@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BIN_MS = 100
 _MOST_POINTS = 20_000
 _ENDINGS = (".svg", ".pdf", ".png")
-_PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
+_PANELS = ("capacity (Mbit/s)", "one-way delay (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration: str) -> Path:

@@ -62,7 +62,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An uncertain value: a number of `unit` from `low` to `high`, or one of several choices."""
+    """An uncertain value: a number from `low` to `high`, in `unit`, or one of several choices."""
 
     name: str
     basis: str

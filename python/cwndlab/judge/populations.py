@@ -122,9 +122,9 @@ def expand(
 ) -> tuple[DrawnClass, ...]:
     """Draw the same number of networks for each class, with common random numbers.
 
-    The draw with number n lies at the same fraction of each range in all classes, so differences
-    between classes are not caused by chance. Arguments and errors are the same as for `vary`. Keys
-    that a class sets are not drawn.
+    Draw n has the same position within a range in all classes, so differences between classes are
+    not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
+    not drawn.
     """
     return tuple(
         DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))

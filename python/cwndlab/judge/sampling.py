@@ -62,8 +62,8 @@ def vary(
         link: the link as one line of text, as a table of study keys, or as a `Link`.
         draws: number of draws; fewer networks are returned if draws are equal, which can happen for
             keys with whole numbers.
-        seed: random seed. For two links with the same seed and the same key, the draw with number n
-            lies at the same fraction of the key's range.
+        seed: random seed. For two links with the same seed and the same key, draw n has the same
+        position within the key's range.
         given: additional paths that the user has set and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.

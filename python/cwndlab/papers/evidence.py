@@ -17,7 +17,7 @@ from cwndlab.papers.reading import MEASURES, WindowSeries
 from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
-AFTER_LOSSES = "median after losses (in BDP)"
+AFTER_LOSSES = "median threshold after losses (in BDP)"
 """Name of the only statistic of a time series that needs several columns."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
@@ -208,7 +208,7 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "standard deviation": lambda value: value.std(),
     "variation": lambda value: value.std() / value.mean(),
     "number of rises to twice the mean": _peaks,
-    "samples of ten or fewer": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
+    "number of samples of at most 10": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
     "p5": _quantile(0.05),
     "p5 over mean": lambda value: value.quantile(0.05, "linear") / value.mean(),
     "p10": _quantile(0.1),

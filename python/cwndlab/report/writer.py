@@ -114,7 +114,7 @@ def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return the default sections, after the paper's sections if the study reproduces a paper."""
+    """Return the default sections, preceded by those of the paper that the study reproduces."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 

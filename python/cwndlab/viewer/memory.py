@@ -12,8 +12,8 @@ _BYTES = 1 << 17
 def give_freed_memory_back() -> None:
     """Let glibc return freed memory to the system; do nothing with other C libraries.
 
-    By default, glibc uses several heaps for threads and raises its thresholds after large blocks
-    are freed, and therefore keeps as much memory as the largest study needed (mallopt(3)).
+    By default, glibc uses several heaps for threads, and raises its thresholds after large blocks
+    are freed (mallopt(3)). It therefore keeps as much memory as the largest study needed.
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt

@@ -231,7 +231,7 @@ class VirtualMachine:
 
     def _failure(self, console: IO[bytes], *, is_booted: bool) -> KernelRunError:
         said = [line for line in _text(console).splitlines() if line.strip()]
-        last = said[-1].strip() if said else "its console is empty"
+        last = said[-1].strip() if said else "the console is empty"
         what = "did not answer" if is_booted else "did not boot"
         msg = f"Linux {self._kernel.release} in a virtual machine {what}: {last}"
         return KernelRunError(msg)
