@@ -86,7 +86,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return events; the time of an event is the time of the first sample that shows the event."""
+        """Return events; each event has the time of the first sample that shows this event."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

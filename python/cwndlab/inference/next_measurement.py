@@ -28,7 +28,7 @@ _LEAST_REGRET = 0.005
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A proposed flow, and the expected regret (loss of power) without and with its measurement."""
+    """A proposed flow, and the expected loss of power (regret) before and after it is measured."""
 
     algorithm: str
     regret: float

@@ -113,7 +113,7 @@ class Member:
         return found
 
     def draw(self, count: int, widening: float) -> list[Floats]:
-        """Draw points with equal weights by systematic resampling; multiply their spread."""
+        """Resample points systematically with equal weights; multiply the spread by `widening`."""
         places = (np.arange(count) + 0.5) / count
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
         edges = np.cumsum(self.inferred.weights[order]) / self.inferred.weights.sum()

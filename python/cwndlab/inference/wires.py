@@ -203,7 +203,7 @@ def queue_packets(value: dict[str, float]) -> int:
 
 
 def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
-    """Draw the changes of a varying rate (a lognormal chain) as pairs of time and new rate."""
+    """Return random changes of a rate (a lognormal Markov chain): pairs of time and new rate."""
     draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
     state, found = draws[0], []
     for step, draw in enumerate(draws[1:], start=1):

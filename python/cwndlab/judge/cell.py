@@ -47,7 +47,7 @@ class Comparison:
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithm that the study names, for each contestant whose data a different algorithm sent."""
+    """Algorithm in the study, for each contestant whose data a different algorithm sent."""
     is_per_flow: bool = False
     """True if sums over flows, such as the goodput, are divided by the number of flows, because
     this number differs between algorithms or runs."""

@@ -34,7 +34,7 @@ MOST_GAP = 0.1
 """Largest acceptable difference between a predicted probability and the share of predictions that
 came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
-"""Largest acceptable median and 90th percentile of the regret."""
+"""Largest acceptable median and 90th percentile of the utility lost with the predictions."""
 LEAST_TAU = 0.6
 """Smallest acceptable median of Kendall's tau."""
 
@@ -111,7 +111,7 @@ class Score:
 
 
 def share_lost(regret: float) -> float:
-    """Convert a regret, which is a difference of natural logarithms, into the lost share."""
+    """Convert a loss of utility (a difference of natural logarithms) to a fraction."""
     return -math.expm1(-regret)
 
 

@@ -248,7 +248,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's lead in utility over the recommended algorithm, for each draw."""
+    """Return each algorithm's utility minus the recommended algorithm's, for each network."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -308,7 +308,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the other algorithm's lead in each held-out draw to which the rule applies."""
+    """Return the other algorithm's gain in each held-out network to which the rule applies."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -351,7 +351,7 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Divide a key's range into parts with equal numbers of draws; return each draw's part."""
+    """Divide a key's range into parts with equally many networks; return each network's part."""
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

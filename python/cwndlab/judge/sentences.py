@@ -234,7 +234,7 @@ def _is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def _beside(decision: Decision) -> str:
-    """Return the headline's remark on unequal shares; empty if flows share the link well."""
+    """Return the headline's remark on unequal shares; empty if flows share the link fairly."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:

@@ -49,7 +49,7 @@ class PaperTables:
         self._paper = paper
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number in a cell; None if the paper prints a range or no number."""
+        """Return the number in a table cell; None if the paper prints a range or no number."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
@@ -69,7 +69,7 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Our runs, with one number for each repetition of a cell."""
+    """Our runs, with one number for each table cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
         """Create a source of numbers from the results of our study."""
@@ -77,7 +77,7 @@ class PaperRuns:
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number of each run of a cell; None if the cell has no runs."""
+        """Return our numbers for a table cell, one for each run; None without runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -162,7 +162,7 @@ class ReplacedVariants:
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the replacing variant's numbers for a cell; None if there are no numbers."""
+        """Return the replacing variant's numbers for a table cell; None without numbers."""
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""Smallest relative reduction of the window that counts as a cut."""
+"""Smallest relative reduction of the window (cut) that belongs to a loss episode."""
 LONGEST_RECOVERY_S = 0.6
 """Maximum interval, in seconds, between two reductions that belong to the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
@@ -31,11 +31,11 @@ class Episode:
     end_s: float
     """Time at which the last reduction of the window ends."""
     peak_pkts: float
-    """Size of the window before the first cut."""
+    """Size of the window before the first reduction (cut)."""
     peak_s: float
     """Time at which the window was first within one packet of its peak."""
     floor_pkts: float
-    """Size of the window after the last cut."""
+    """Size of the window after the last reduction (cut)."""
     inflated_pkts: float | None
     """Largest window between two cuts (reductions); None if the episode has only one cut."""
 

@@ -101,7 +101,7 @@ def _of_sawtooth(
 
 
 def _threshold_after(series: WindowSeries, number: float) -> float | None:
-    """Return the slow-start threshold after the first cut of the n-th loss episode."""
+    """Return the slow-start threshold after the first reduction in the n-th loss episode."""
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
         return None

@@ -93,7 +93,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows of the table; `runs` contains the row of the study's matrix for each run."""
+        """Add rows of the table; `runs` contains each run's row in the list of runs (matrix)."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield the start and the end of each piece of `order`, and the matrix rows of the piece."""
+    """Yield start, end and rows of the list of runs (matrix) for each piece of `order`."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -192,7 +192,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows with the columns of the matrix first, and the names of these columns."""
+    """Return the rows, preceded by the columns of the list of runs, and the columns' names."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -202,7 +202,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return names for the matrix columns of a table; names that are in `own` get a prefix."""
+    """Return names for columns of the list of runs; names that are in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

@@ -57,7 +57,7 @@ class Stay:
 
     @property
     def length_s(self) -> float:
-        """Duration of this stay in the phase, in seconds."""
+        """Duration of the time interval, in seconds."""
         return self.end_s - self.begin_s
 
 
@@ -87,7 +87,7 @@ class Observation:
         """Time from which the application limits the sender; set only by `Bench.run_limited`."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
-        """Return the first stay in a phase that begins at or after a given time.
+        """Return the first time interval in a phase that begins at or after a given time.
 
         Raises:
             NotReachedError: the connection does not enter the phase.
@@ -105,7 +105,7 @@ class Observation:
         return following[0].phase if following else ""
 
     def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
-        """Return all stays in a phase that overlap a time window."""
+        """Return all time intervals in a phase that overlap a time window."""
         return [
             each
             for each in self.stays
@@ -113,7 +113,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the stay in one of `phases` that includes a given time.
+        """Return the time interval (stay) in one of `phases` that includes a given time.
 
         Raises:
             NotReachedError: the connection is in another phase at that time.
