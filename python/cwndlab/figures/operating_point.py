@@ -76,7 +76,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP (full path) and the BDP plus the queue's size (full queue)."""
+    """Mark the BDP, which fills the path, and the BDP plus the queue's size, which fills both."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

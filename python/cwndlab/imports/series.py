@@ -67,7 +67,7 @@ class Series:
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return samples; times begin at `begin_s`, rates cover the time since the last sample."""
+        """Return samples with times relative to `begin_s` and with rates between samples."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),

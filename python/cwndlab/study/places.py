@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Describes where a problem is, in the notation of the study's source (a file or a call)."""
+    """The source of a study, a file or a call, in whose notation messages name places."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message with the place of a problem, the value, and the problem."""

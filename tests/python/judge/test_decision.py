@@ -182,8 +182,8 @@ def test_what_was_not_measured_says_how_to_measure_it() -> None:
     decision = decide(FAST_OR_SHORT, SHORT_TRANSFERS)
     assert decision.best == ()
     assert headline(decision) == (
-        "Short transfers: not measured; no transfer of a fixed size was completed; add one "
-        "(compare --bytes 500kB), or make the runs longer (compare --duration)."
+        "Short transfers: not measured; no flow completed a transfer of a fixed size; add such a "
+        "flow (compare --bytes 500kB), or make the runs longer (compare --duration)."
     )
 
 

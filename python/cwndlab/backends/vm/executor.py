@@ -57,7 +57,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is never called, as no other study waits.
+        """Return the answer to a request; `waiting` is never called, because no study waits.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
