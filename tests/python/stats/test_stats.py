@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cwndlab import stats
-from cwndlab.stats import students_t
+from cwndlab.stats import bootstrap, students_t
 from cwndlab.stats.bootstrap import Floats, mean_interval
 
 # Depression scores before and after treatment: Hollander and Wolfe, Nonparametric Statistical
@@ -275,3 +275,19 @@ def test_the_interval_of_many_runs_is_as_wide_as_the_runs_spread() -> None:
     reach = 1.96 * runs.std() / np.sqrt(len(runs))
     assert interval.high - interval.estimate == pytest.approx(reach, rel=0.15)
     assert interval.estimate - interval.low == pytest.approx(reach, rel=0.15)
+
+
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_resamples_in_parts_give_the_same_bits(
+    columns: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = np.random.default_rng(1).random((700, *columns)) + 1
+
+    def ratio(resamples: Floats) -> Floats:
+        means = resamples.mean(axis=1)
+        return np.asarray(means if means.ndim == 1 else means[:, 0] / means[:, 1])
+
+    in_parts = bootstrap.bca_interval(runs, ratio)
+    monkeypatch.setattr(bootstrap, "_PART", 1 << 40)
+    monkeypatch.setattr(bootstrap, "_taken", lambda own, rows: own[rows])
+    assert bootstrap.bca_interval(runs, ratio) == in_parts
