@@ -85,8 +85,8 @@ SHORT_TRANSFERS = Goal(
     "log_completion_speed",
     None,
     0.0,
-    "no flow completed a transfer of a fixed size; add such a flow (compare --bytes 500kB), or make "
-    "the runs longer (compare --duration)",
+    "no flow completed a transfer of a fixed size; add such a flow (compare --bytes 500kB), or "
+    "make the runs longer (compare --duration)",
     ("completion_ms", "rtt_p95_ms"),
 )
 FAIRNESS = Goal(
