@@ -27,6 +27,7 @@ from cwndlab.judge.question import NETWORKS
 from cwndlab.judge.switchback import FEWEST_BLOCKS, Verdict, change_of, verdict_of
 from cwndlab.measure.trial import periods as trial_periods
 from cwndlab.measure.trial.conduct import conduct, due
+from cwndlab.measure.trial.guard import LASTING_S
 from cwndlab.measure.trial.periods import NOTHING, PeriodLog
 from cwndlab.measure.trial.server import ServerPeriods
 from cwndlab.measure.trial.settings import require_algorithms
@@ -54,6 +55,10 @@ RUNS = "runs"
 
 If the command is called again, the results of the second call are in `runs-2`, and so on.
 """
+STUDY_OF_PART = "part.toml"
+"""Name of the file that contains the study of the latest part of a period, or return."""
+PARTS = "part"
+"""Subfolder for the run of a part of a period, or of a return; then `part-2`, and so on."""
 ASSUMED_SPREAD = 0.15
 """Default of `Design.spread`, for use when no earlier trial has measured it."""
 
@@ -69,6 +74,14 @@ class Design:
     spread: float = ASSUMED_SPREAD
     """Standard deviation, over blocks, of the utility difference between a block's two periods."""
     seed: int = 1
+
+    @property
+    def return_s(self) -> float:
+        """Duration of a return to the baseline, which checks suspected harm, in seconds.
+
+        Half a period, but long enough for the wash-out and two seconds of data.
+        """
+        return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
     def blocks_for(self, change: float) -> int:
         """Return the number of blocks with which four of five trials detect a change.
@@ -146,6 +159,7 @@ def register(
         period_s=design.period_s,
         washout_s=design.washout_s,
         seed=design.seed,
+        return_s=design.return_s,
     )
 
 
@@ -203,7 +217,7 @@ def run_on_server(
     goal = goal_named(prediction.goal)
     log = PeriodLog(trial / trial_periods.FILE)
     with changing(setting) as switch:
-        server = ServerPeriods(switch, goal, prediction.period_s, prediction.washout_s)
+        server = ServerPeriods(switch, goal, prediction.washout_s)
         conduct(prediction, log, server, limits=limits, on_period=on_period)
 
 
@@ -223,31 +237,41 @@ def run_between_hosts(
         CampaignEndedError: the server was unreachable for too long.
     """
     prediction = read_prediction(trial / FILE)
-    document = {
-        "study": {
-            "id": f"trial-{prediction.id[:8]}",
-            "title": f"Trial: {prediction.challenger} against {prediction.baseline}",
-            "duration": f"{prediction.period_s:g} s",
-            "warm_up": f"{prediction.washout_s:g} s",
-            "direction": direction,
-            "repetitions": prediction.blocks + 1,
-        },
-        "live": {"pause": "1 ms"},
-        "record": {"samples": "100 ms"},
-        "flow": [{"count": flows}],
-        "factors": {"algorithm": [prediction.baseline, prediction.challenger]},
-    }
-    path = trial / STUDY
-    path.write_text(write_toml(document), encoding="utf-8")
-    study = Study.load(path, is_live=True)
-    hosts = HostPeriods(study, backend, _free_folder(trial), goal_named(prediction.goal))
+
+    def study(name: str, duration_s: float, repetitions: int) -> Study:
+        document = {
+            "study": {
+                "id": f"trial-{prediction.id[:8]}",
+                "title": f"Trial: {prediction.challenger} against {prediction.baseline}",
+                "duration": f"{duration_s:g} s",
+                "warm_up": f"{prediction.washout_s:g} s",
+                "direction": direction,
+                "repetitions": repetitions,
+            },
+            "live": {"pause": "1 ms"},
+            "record": {"samples": "100 ms"},
+            "flow": [{"count": flows}],
+            "factors": {"algorithm": [prediction.baseline, prediction.challenger]},
+        }
+        path = trial / name
+        path.write_text(write_toml(document), encoding="utf-8")
+        return Study.load(path, is_live=True)
+
+    hosts = HostPeriods(
+        study(STUDY, prediction.period_s, prediction.blocks + 1),
+        lambda duration_s: study(STUDY_OF_PART, duration_s, 1),
+        backend,
+        _free_folder(trial, RUNS),
+        lambda: _free_folder(trial, PARTS),
+        goal_named(prediction.goal),
+    )
     log = PeriodLog(trial / trial_periods.FILE)
     conduct(prediction, log, hosts, limits=limits, on_period=on_period)
 
 
-def _free_folder(trial: Path) -> Path:
-    """Return a new folder for the runs of this call, so that it reuses no runs of earlier calls."""
-    names = itertools.chain([RUNS], (f"{RUNS}-{n}" for n in itertools.count(2)))
+def _free_folder(trial: Path, first: str) -> Path:
+    """Return a new folder, so that no run of an earlier call is reused."""
+    names = itertools.chain([first], (f"{first}-{n}" for n in itertools.count(2)))
     return next(trial / name for name in names if not (trial / name).exists())
 
 
@@ -259,6 +283,11 @@ class TrialState:
     periods: tuple[MeasuredPeriod, ...]
     left: int
     """Number of periods that still have to be measured."""
+
+    @property
+    def returns(self) -> list[MeasuredPeriod]:
+        """The returns to the baseline, which are not part of the measured change."""
+        return [each for each in self.periods if each.checks]
 
 
 def judge_trial(trial: Path) -> TrialState:

@@ -1,4 +1,7 @@
-"""Measure the periods of a trial between two hosts; each period is a run of a study."""
+"""Measure the periods of a trial between two hosts; each period is a run of a study.
+
+A part of a period and a return to the baseline are runs, too, each of a study with its duration.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import polars as pl
 
 from cwndlab.api.running import run_study
 from cwndlab.measure.machine.sock_diag import Connection
+from cwndlab.measure.trial.conduct import Tried
 from cwndlab.measure.trial.periods import NOTHING, PeriodOutcome
 from cwndlab.measure.trial.traffic import PeriodTraffic
 from cwndlab.run.progress import Silent
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from cwndlab.api.study import Study
     from cwndlab.backends.live import RealNetwork
     from cwndlab.judge.goals import Goal
-    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
+    from cwndlab.measure.trial.conduct import Alarm, Step
     from cwndlab.measure.wire.early_end import EndsEarly, SenderStates
     from cwndlab.results.blocks import Entry as Finished
     from cwndlab.run.executor import Batch, Executor, Note, Part, Task
@@ -37,36 +41,58 @@ class HostPeriods:
     """Measures the periods of a trial between two hosts; each period is a run of a study."""
 
     study: Study
+    """Study whose runs are the whole periods of all blocks."""
+    study_of_part: Callable[[float], Study]
+    """Function that returns a study of one run, with the given duration in seconds, for each
+    algorithm."""
     backend: RealNetwork
     folder: Path
+    """Folder for the runs of whole periods."""
+    folder_of_part: Callable[[], Path]
+    """Function that returns a new folder for the run of a part of a period, or of a return."""
     goal: Goal
 
-    def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Measure one period of a block; all its connections use this algorithm."""
-        matrix = self.backend.keyed(self.study.matrix)
+    def measure(self, step: Step, alarm: Alarm) -> Tried:
+        """Measure a step by one run; all its connections use the algorithm of the step."""
+        study, folder, repetition = self.study, self.folder, step.block + 1
+        if (
+            step.is_return
+            or step.duration_s * _NS_PER_S != study.matrix.runs[0].scenario.duration_ns
+        ):
+            study, folder, repetition = (
+                self.study_of_part(step.duration_s),
+                self.folder_of_part(),
+                0,
+            )
+        matrix = self.backend.keyed(study.matrix)
         (run,) = (
             run
             for run in matrix.runs
-            if run.repetition == block + 1 and run.scenario.flows[0].sender.algorithm == algorithm
+            if run.repetition == repetition
+            and run.scenario.flows[0].sender.algorithm == step.algorithm
         )
         washout_s = run.scenario.warm_up_ns / _NS_PER_S
         watches: list[_HarmWatch] = []
 
         def watch() -> EndsEarly:
-            traffic = PeriodTraffic(algorithm, lambda _: True, self.goal)
-            watches.append(_HarmWatch(traffic, algorithm, washout_s, alarm))
+            traffic = PeriodTraffic(step.algorithm, lambda _: True, self.goal)
+            watches.append(_HarmWatch(traffic, step.algorithm, washout_s, alarm))
             return watches[-1].ends_early
 
+        if step.is_return:
+            time.sleep(washout_s)  # the queue of the challenger drains
         only = _Only(replace(self.backend, ends_early=watch), run.key)
         done = run_study(
-            self.study,
-            self.folder,
+            study,
+            folder,
             backend=only,
             report=lambda *_: Silent(),
             again="the same command",
         )
-        harm = watches[-1].harm if watches else None
-        return outcome_of(done, run.key, self.goal, washout_s), harm
+        outcome = outcome_of(done, run.key, self.goal, washout_s)
+        if not watches or watches[-1].harm is None:
+            return Tried(outcome, None, step.duration_s)
+        return Tried(outcome, watches[-1].harm, watches[-1].passed_s)
 
 
 @dataclass(slots=True)
@@ -78,6 +104,7 @@ class _HarmWatch:
     washout_s: float
     alarm: Alarm
     began_s: float = field(default_factory=time.monotonic)
+    passed_s: float = 0.0
     harm: str | None = None
 
     def __post_init__(self) -> None:
@@ -85,7 +112,8 @@ class _HarmWatch:
 
     def ends_early(self, states: SenderStates) -> bool:
         """Return whether the flows have harmed other traffic so far."""
-        counts = time.monotonic() - self.began_s >= self.washout_s
+        self.passed_s = time.monotonic() - self.began_s
+        counts = self.passed_s >= self.washout_s
         flows = [
             Connection(str(number).encode(), ("", 0), ("", 0), self.algorithm, dict(info))
             for number, info in states.items()

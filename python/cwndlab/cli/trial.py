@@ -25,7 +25,7 @@ from cwndlab.cli.output import command_line, format_option, print_rows, print_te
 from cwndlab.cli.study_options import study_option
 from cwndlab.errors import plural
 from cwndlab.judge.ledger import ledger_of_user, merge
-from cwndlab.judge.prediction import FILE, as_json, read_prediction
+from cwndlab.judge.prediction import FILE, read_prediction
 from cwndlab.judge.switchback import Verdict
 from cwndlab.measure.trial.guard import Guardrails
 from cwndlab.run.progress import format_eta
@@ -141,7 +141,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     out.mkdir(parents=True, exist_ok=True)
     found.write(out / FILE)
     if output_format != "table":
-        print_text(json.dumps(as_json(found), indent=2))
+        print_text(json.dumps(found.to_json(), indent=2))
         return
     length = format_eta((2 * found.blocks + 1) * found.period_s)
     say("", prose(_claim(found)))
@@ -153,6 +153,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
+        prose(_returns(found)),
         *([prose(_SHORT)] if design.period_s - design.washout_s < _LEAST_WINDOW_S else []),
         f"Registered in {out / FILE}, SHA-256 {found.id[:16]}",
         "",
@@ -205,7 +206,8 @@ def run_command(  # noqa: PLR0913  one argument per option
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
     the setting is restored when the command ends, even if the command is killed. The trial ends
-    early, even within a period, if the tested algorithm harms the users of the network.
+    early, even within a period, if the tested algorithm harms the users of the network; suspected
+    harm is first checked by a return to the baseline.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -253,11 +255,13 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
     if is_over:
         merge(path, [found.entry], str(trial))
     if output_format != "table":
-        print_text(json.dumps(found.entry.to_json() | {"periods_left": found.left}, indent=2))
+        more = {"periods_left": found.left, "returns": [each.to_json() for each in found.returns]}
+        print_text(json.dumps(found.entry.to_json() | more, indent=2))
         return
     print_rows(
         [
-            {"block": each.block + 1, "algorithm": each.algorithm} | each.outcome.to_json()
+            {"block": each.block + 1, "algorithm": each.algorithm, "kind": _kind(each)}
+            | each.outcome.to_json()
             for each in found.periods
         ],
         output_format,
@@ -300,14 +304,45 @@ def _say_period(period: MeasuredPeriod, left: int) -> None:
     seen = "no connection carried enough data"
     if outcome.goodput_mbit_s is not None and outcome.rtt_p95_ms is not None:
         seen = f"{outcome.goodput_mbit_s:.3g} Mbit/s, {outcome.rtt_p95_ms:.0f} ms"
-    block = "pilot" if period.block < 0 else f"block {period.block + 1}"
+    block = f"block {period.block + 1}" if _kind(period) == "period" else _kind(period)
+    if period.checks:
+        say(prose(f"? the trial returns to {period.algorithm} to check {period.checks}"))
     say(f"  {block:>9}  {period.algorithm:<12} {seen}; {plural(left, 'period')} left")
     if period.harm:
         say(prose(f"! the trial ends, because {period.algorithm} harms the traffic: {period.harm}"))
 
 
 def _say_verdict(found: TrialState) -> None:
-    say(*map(prose, verdict_lines(found.entry, found.left)))
+    say(*map(prose, [*verdict_lines(found.entry, found.left), *_return_lines(found)]))
+
+
+def _kind(period: MeasuredPeriod) -> str:
+    if period.checks:
+        return "return"
+    return "pilot" if period.block < 0 else "period"
+
+
+def _returns(found: RegisteredPrediction) -> str:
+    """Say when a trial returns to the baseline."""
+    return (
+        f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
+        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s, and "
+        f"ends if {found.challenger} harms the traffic compared with this return."
+    )
+
+
+def _return_lines(found: TrialState) -> list[str]:
+    """Return a sentence about the trial's returns to the baseline, if there were any."""
+    claim, count = found.entry.prediction, len(found.returns)
+    if not count:
+        return []
+    cleared = count - bool(found.entry.harm)
+    checked = (
+        f"The trial returned to {claim.baseline} {plural(count, 'time')} to check "
+        f"{claim.challenger}; {cleared} of these returns found no harm. Returns are not part of "
+        "the measured change."
+    )
+    return [checked]
 
 
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:

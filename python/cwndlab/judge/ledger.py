@@ -14,7 +14,7 @@ import fcntl
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ class LedgerEntry:
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a dictionary, which is stored as one line of the ledger."""
         found: dict[str, Any] = {
-            "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
+            "prediction": self.prediction.to_json(),
             "verdict": self.verdict.value,
             "change": None if self.change is None else self.change.to_json(),
             "ended": self.ended,

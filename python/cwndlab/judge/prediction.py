@@ -66,12 +66,26 @@ class RegisteredPrediction:
     """Duration of the first part of each period, in seconds; this part is not evaluated."""
     seed: int
     """Random seed that determines the order of the periods."""
+    return_s: float = 0.0
+    """Duration of a return to the baseline, which checks suspected harm, in seconds; 0 if suspected
+    harm ends the trial unchecked, as planned by versions before 29 November 2026."""
 
     @property
     def id(self) -> str:
         """SHA-256 of the whole prediction."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(self._fields(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the prediction with its SHA-256 as a dictionary, for JSON."""
+        return {"id": self.id, **self._fields()}
+
+    def _fields(self) -> dict[str, Any]:
+        """Return all fields; a plan without returns has the fields (and the SHA-256) as before."""
+        found = asdict(self)
+        if not self.return_s:
+            del found["return_s"]
+        return found
 
     def write(self, path: Path) -> None:
         """Write the prediction and its SHA-256 to a new file; never replace an existing file.
@@ -79,7 +93,7 @@ class RegisteredPrediction:
         Raises:
             ResultsError: the file already exists.
         """
-        text = json.dumps({"id": self.id, **asdict(self)}, indent=2) + "\n"
+        text = json.dumps(self.to_json(), indent=2) + "\n"
         try:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
@@ -148,8 +162,3 @@ def chances(differences: Floats) -> tuple[float, float, float, float]:
     low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     # Jeffreys' prior: a few networks with the same outcome do not prove certainty.
     return (gains + 0.5) / (len(known) + 1), float(known.mean()), float(low), float(high)
-
-
-def as_json(prediction: RegisteredPrediction) -> dict[str, Any]:
-    """Return the prediction with its SHA-256 as a dictionary, for JSON."""
-    return {"id": prediction.id, **asdict(prediction)}

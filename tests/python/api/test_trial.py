@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,7 +64,10 @@ def test_a_trial_between_two_hosts(
     with server_here() as address:
         run_between_hosts(trial, RealNetwork(address), limits=Guardrails(1e9, 0.0, 100.0))
     found = judge_trial(trial)
-    assert (len(found.periods), found.left) == (5, 0)
+    assert (len(found.periods), found.left) == (6, 0)
+    (back,) = found.returns
+    assert (back.algorithm, back.checks) == ("cubic", "the first period with reno")
+    assert cw.open_results(trial / "part").flows().height == 1
     assert all(each.outcome.utility is not None for each in found.periods)
     assert {each.algorithm for each in found.periods} == {"reno", "cubic"}
     assert found.entry.verdict == "not enough"  # two blocks are too few
@@ -74,6 +78,11 @@ def test_a_trial_between_two_hosts(
         assert cwndlab(["trial", "verdict", str(trial), "--ledger", str(ledger)]) == 0
     said = capsys.readouterr().out
     assert "Not enough data: the trial was too short to distinguish the algorithms." in said
+    assert "The trial returned to cubic 1 time to check reno; 1 of these returns found no" in said
+    assert (
+        cwndlab(["trial", "verdict", str(trial), "--ledger", str(ledger), "--format", "json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["returns"][0]["algorithm"] == "cubic"
     assert len(ledger.read_text().splitlines()) == 1
     assert cwndlab(["ledger", "--ledger", str(ledger)]) == 0
     assert "wire" in capsys.readouterr().out
@@ -97,3 +106,14 @@ def test_the_length_of_a_short_trial_is_in_seconds(
     output = capsys.readouterr().out
     assert "6 blocks of two periods take 26 s." in output
     assert "only for a rehearsal" in output
+    assert "the trial returns to cubic for 2 s, and ends if reno harms" in " ".join(output.split())
+    assert json.loads((tmp_path / "trial" / FILE).read_text())["return_s"] == 2
+
+
+@pytest.mark.parametrize(
+    ("period_s", "washout_s", "return_s"), [(60, 5, 30), (10, 3, 5), (8, 3, 5), (2, 0.5, 2)]
+)
+def test_a_return_lasts_for_half_a_period_but_long_enough_to_see_harm(
+    period_s: float, washout_s: float, return_s: float
+) -> None:
+    assert Design(period_s=period_s, washout_s=washout_s).return_s == return_s

@@ -18,7 +18,7 @@ from cwndlab.backends.live import RealNetwork
 from cwndlab.cli import run as cwndlab
 from cwndlab.judge.prediction import FILE
 from cwndlab.judge.switchback import orders
-from cwndlab.measure.trial.guard import Guardrails
+from cwndlab.measure.trial.guard import Guard, Guardrails
 from cwndlab.measure.trial.periods import PILOT, PeriodLog
 from cwndlab.measure.wire.client import Session
 from iproute import needs_ip
@@ -34,11 +34,19 @@ ALWAYS_HARM = Guardrails(goodput_ratio=1e6)
 NEVER_HARM = Guardrails(1e9, 0.0, 100.0)
 
 
-def registered(folder: Path, *, period_s: float, washout_s: float, blocks: int = 6) -> Path:
+def registered(
+    folder: Path, *, period_s: float, washout_s: float, blocks: int = 6, return_s: float = 0
+) -> Path:
     """Register a trial in which the challenger, Reno, comes first."""
     seed = next(n for n in range(100) if orders(blocks, n)[0])
     claim = replace(
-        CLAIM, challenger="reno", blocks=blocks, period_s=period_s, washout_s=washout_s, seed=seed
+        CLAIM,
+        challenger="reno",
+        blocks=blocks,
+        period_s=period_s,
+        washout_s=washout_s,
+        seed=seed,
+        return_s=return_s,
     )
     folder.mkdir()
     claim.write(folder / FILE)
@@ -71,6 +79,38 @@ def test_harm_ends_a_period_between_two_hosts_before_its_end(
     assert cwndlab(["trial", "verdict", str(trial), "--ledger", str(tmp_path / "l.jsonl")]) == 0
     assert "Refuted: reno harmed the traffic (goodput is " in capsys.readouterr().out
     assert ALGORITHMS.read_text() == before
+
+
+def test_a_return_between_two_hosts_confirms_harm(tmp_path: Path) -> None:
+    trial = registered(tmp_path / "trial", period_s=7, washout_s=0.3, return_s=0.6)
+    with server_here() as address:
+        run_between_hosts(trial, RealNetwork(address), limits=ALWAYS_HARM)
+    _, back, harmful = PeriodLog(trial / "periods.jsonl").read()
+    assert (back.algorithm, back.outcome.flows) == ("cubic", 1)
+    assert back.checks.startswith("goodput is ")
+    assert (harmful.block, harmful.algorithm, harmful.outcome.flows) == (0, "reno", 1)
+    assert harmful.harm.startswith("goodput is ")
+    assert cw.open_results(trial / "part").flows()["algorithm"].to_list() == ["cubic"]
+    found = judge_trial(trial)
+    assert (found.entry.verdict, found.left) == ("refuted", 0)
+
+
+def test_a_period_between_two_hosts_goes_on_after_a_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Guard, "harm_after_return", lambda *_: None)
+    trial = registered(tmp_path / "trial", period_s=6, washout_s=0.2, return_s=0.5, blocks=1)
+    with server_here() as address:
+        run_between_hosts(trial, RealNetwork(address), limits=ALWAYS_HARM)
+    found = PeriodLog(trial / "periods.jsonl").read()
+    kinds = [(each.algorithm, bool(each.checks)) for each in found]
+    assert kinds[:2] == [("cubic", False), ("cubic", True)]
+    assert kinds[-2:] == [("reno", False), ("cubic", False)]
+    parts = sorted(each.name for each in trial.glob("part*") if each.is_dir())
+    assert len(parts) == 2 * (len(found) - 3) - 1, "a run for each return, and for what follows it"
+    period = found[-2]
+    assert period.outcome.flows == len(found) - 3
+    assert judge_trial(trial).left == 0
 
 
 def test_a_block_that_broke_off_is_measured_again_and_not_read_from_the_first_results(
@@ -113,7 +153,7 @@ def test_settings_are_as_before_whenever_a_trial_between_two_hosts_is_killed(
     before, draws = at.settings(), random.Random(20)  # noqa: S311  moments
     run = ["-m", "cwndlab", "trial", "run", "--server", IPV4["far"]]
     for n in range(KILLS):
-        trial = registered(tmp_path / f"trial-{n}", period_s=1.2, washout_s=0.3)
+        trial = registered(tmp_path / f"trial-{n}", period_s=1.2, washout_s=0.3, return_s=1.2)
         process = at.start("near", *run, str(trial))
         assert process.stdout is not None
         for _ in range(n % 4):

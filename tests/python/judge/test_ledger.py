@@ -199,3 +199,15 @@ def test_trials_of_the_user_count_in_the_line_in_reality(
     assert wires is not None
     assert (now.agreed, now.checked) == (shipped.agreed + 1, shipped.checked + 2)
     assert (wires.kind, wires.agreed, wires.checked) == ("wires", agreed + 1, checked + 1)
+
+
+def test_a_plan_with_returns_is_kept_and_earlier_plans_have_the_same_sha(tmp_path: Path) -> None:
+    assert "return_s" not in CLAIM.to_json()
+    assert CLAIM.id.startswith("7ebb1a0dd10674a2"), "as computed by earlier versions"
+    checked = replace(CLAIM, return_s=30.0)
+    assert checked.id != CLAIM.id
+    checked.write(tmp_path / "prediction.json")
+    assert read_prediction(tmp_path / "prediction.json") == checked
+    outcome = LedgerEntry(checked, Verdict.REFUTED, None, "2026-11-29T00:00:00+00:00", "harm")
+    merge(tmp_path / "ledger.jsonl", [outcome])
+    assert read_ledger(tmp_path / "ledger.jsonl") == [outcome]

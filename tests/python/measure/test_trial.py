@@ -19,7 +19,7 @@ import pytest
 from cwndlab.errors import ResultsError
 from cwndlab.judge.goals import BALANCE
 from cwndlab.measure.machine.sock_diag import Connection
-from cwndlab.measure.trial.conduct import conduct, due
+from cwndlab.measure.trial.conduct import Step, Tried, conduct, due
 from cwndlab.measure.trial.guard import Guard, Guardrails
 from cwndlab.measure.trial.periods import (
     NOTHING,
@@ -47,20 +47,41 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="routes are changed as
 class Made:
     """A network with invented periods, which may be interrupted."""
 
-    def __init__(self, *, breaks_after: int = 10**6, worse: PeriodOutcome = GOOD) -> None:
+    def __init__(
+        self,
+        *,
+        breaks_after: int = 10**6,
+        worse: PeriodOutcome = GOOD,
+        back: PeriodOutcome = GOOD,
+        alarms: int = 0,
+    ) -> None:
+        """Break off before a step; `worse` and `back` are the outcomes of bbr and of returns.
+
+        The first `alarms` steps of bbr end after 20 s.
+        """
         self.measured: list[tuple[str, int]] = []
+        self.steps: list[Step] = []
         self._breaks_after = breaks_after
         self._worse = worse
+        self._back = back
+        self._alarms = alarms
 
-    def measure(self, algorithm: str, block: int, alarm: Alarm) -> tuple[PeriodOutcome, str | None]:
+    def measure(self, step: Step, alarm: Alarm) -> Tried:
         if len(self.measured) == self._breaks_after:
             raise KeyboardInterrupt
-        self.measured.append((algorithm, block))
-        outcome = self._worse if algorithm == "bbr" else GOOD
+        self.measured.append((step.algorithm, step.block))
+        self.steps.append(step)
+        if step.is_return:
+            assert step.algorithm == "cubic"
+            return Tried(self._back, None, step.duration_s)
+        outcome = self._worse if step.algorithm == "bbr" else GOOD
+        if step.algorithm == "bbr" and self._alarms:
+            self._alarms -= 1
+            return Tried(outcome, "an alarm", 20.0)
         for _ in range(20):
             if harm := alarm(outcome):
-                return outcome, harm
-        return outcome, None
+                return Tried(outcome, harm, 10.0)
+        return Tried(outcome, None, step.duration_s)
 
 
 def test_a_pilot_comes_first_and_every_block_has_both(tmp_path: Path) -> None:

@@ -1,17 +1,33 @@
-"""Conduct a trial: measure its periods in random order, and stop if a period harms users."""
+"""Conduct a trial: measure its periods in random order, and stop if a period harms users.
+
+The references of a guard are periods of the baseline, in which the network may have had other
+conditions. Therefore, suspected harm is checked under the same conditions: the trial returns to
+the baseline at once, for as long as the plan states, and ends only if the challenger exceeds a
+limit compared with this return. Otherwise, the challenger continues with the rest of its period.
+A return is not part of any block, so it does not enter the measured change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from cwndlab.judge.switchback import orders
-from cwndlab.measure.trial.guard import Guard, Guardrails
-from cwndlab.measure.trial.periods import PILOT, MeasuredPeriod, PeriodLog, PeriodOutcome, blocks
+from cwndlab.measure.trial.guard import LASTING_S, Guard, Guardrails
+from cwndlab.measure.trial.periods import (
+    PILOT,
+    MeasuredPeriod,
+    PeriodLog,
+    PeriodOutcome,
+    blocks,
+    combined,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
@@ -19,24 +35,34 @@ Alarm = Callable[[PeriodOutcome], str | None]
 may continue."""
 
 
-TriedPeriod = tuple[PeriodOutcome, str | None]
-"""Outcome of a period, and the harm that ended the period early; None if the period was
-complete."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A period, a part of a period, or a return that the trial still has to measure."""
+
+    block: int
+    algorithm: str
+    duration_s: float
+    """Duration in seconds, with the wash-out."""
+    is_return: bool = False
+    """Whether the trial returns to the baseline to check suspected harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The result of a step."""
+
+    outcome: PeriodOutcome
+    suspicion: str | None
+    """The harm that ended the step early; None if the step was complete."""
+    passed_s: float
+    """Duration of the step in seconds, with the wash-out."""
 
 
 class TrialNetwork(Protocol):
     """A network on which the periods of a trial can be measured."""
 
-    def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Use an algorithm for a period, or until it harms users; return outcome and harm."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A period that the trial still has to measure."""
-
-    block: int
-    algorithm: str
+    def measure(self, step: Step, alarm: Alarm) -> Tried:
+        """Use the algorithm of a step for its duration, or until it harms users."""
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
@@ -47,15 +73,15 @@ def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> 
     """
     if any(each.harm for each in periods):
         return []
-    steps, done = [], blocks(periods)
+    steps, done, duration_s = [], blocks(periods), prediction.period_s
     if not any(each.block == PILOT for each in periods):
-        steps.append(Step(PILOT, prediction.baseline))
+        steps.append(Step(PILOT, prediction.baseline, duration_s))
     for block, challenger_is_first in enumerate(orders(prediction.blocks, prediction.seed)):
         arms = [prediction.baseline, prediction.challenger]
         if challenger_is_first:
             arms.reverse()
         if set(done.get(block, ())) != set(arms):
-            steps += [Step(block, algorithm) for algorithm in arms]
+            steps += [Step(block, algorithm, duration_s) for algorithm in arms]
     return steps
 
 
@@ -74,34 +100,90 @@ def conduct(
         log: file to which each finished period is written.
         network: network on which the periods are measured.
         limits: limits beyond which a period is harmful.
-        on_period: function that is called after each period with the period and the number of
-            periods left.
+        on_period: function that is called after each period and after each return, with the period
+            and the number of periods left.
     """
-    guard = Guard(limits or Guardrails())
+    guarded = _Guarded(prediction, network, Guard(limits or Guardrails()))
     periods = log.read()
     steps = due(prediction, periods)
     for n, step in enumerate(steps):
-        reference = [p.outcome for p in periods if p.algorithm == prediction.baseline]
-        is_challenger = step.algorithm == prediction.challenger
-        guard.begin()
-
-        def alarm(
-            now: PeriodOutcome,
-            reference: list[PeriodOutcome] = reference,
-            *,
-            is_watched: bool = is_challenger,
-        ) -> str | None:
-            return guard.harm(now, reference) if is_watched else None
-
-        began = datetime.now(UTC).isoformat(timespec="seconds")
-        outcome, harm = network.measure(step.algorithm, step.block, alarm)
-        if harm is None and is_challenger:
-            harm = guard.harm_of_period(outcome, reference)
-        period = MeasuredPeriod(step.block, step.algorithm, began, outcome, harm or "")
-        log.append(period)
-        periods.append(period)
-        if on_period is not None:
-            on_period(period, 0 if harm else len(steps) - n - 1)
-        if harm:
+        reference = [
+            each.outcome
+            for each in periods
+            if each.algorithm == prediction.baseline and not each.checks
+        ]
+        is_first = all(each.algorithm != prediction.challenger for each in periods)
+        for period in guarded.measured(step, reference, is_first=is_first):
+            log.append(period)
+            periods.append(period)
+            if on_period is not None:
+                left = len(steps) - n - (0 if period.checks else 1)
+                on_period(period, 0 if period.harm else left)
+        if periods[-1].harm:
             break
     return periods
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """Measures the steps of a trial, and checks suspected harm by returns to the baseline."""
+
+    prediction: RegisteredPrediction
+    network: TrialNetwork
+    guard: Guard
+
+    def measured(
+        self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
+    ) -> Iterator[MeasuredPeriod]:
+        """Yield the returns that a step needs, and then its period.
+
+        The first period of the challenger is followed by a return in any case.
+        """
+        began = _now()
+        if step.algorithm == self.prediction.baseline:
+            tried = self.network.measure(step, lambda _: None)
+            yield MeasuredPeriod(step.block, step.algorithm, began, tried.outcome)
+            return
+        parts: list[tuple[PeriodOutcome, float]] = []
+        left_s, harm = step.duration_s, None
+        while harm is None:
+            tried = self._tried(replace(step, duration_s=left_s), reference)
+            parts.append((tried.outcome, tried.passed_s - self.prediction.washout_s))
+            left_s -= tried.passed_s
+            suspicion = self._suspicion(tried, reference)
+            if is_first and self.prediction.return_s:
+                suspicion = suspicion or f"the first period with {step.algorithm}"
+            if suspicion is None:
+                break
+            if not self.prediction.return_s:
+                harm = suspicion
+                break
+            back = self._return(step.block, suspicion)
+            yield back
+            harm = self.guard.harm_after_return(tried.outcome, reference, back.outcome)
+            reference = [back.outcome] if back.outcome.flows else reference
+            if left_s < self.prediction.washout_s + LASTING_S:
+                break
+        yield MeasuredPeriod(step.block, step.algorithm, began, combined(parts), harm or "")
+
+    def _tried(self, step: Step, reference: Sequence[PeriodOutcome]) -> Tried:
+        self.guard.begin()
+        return self.network.measure(step, lambda now: self.guard.harm(now, reference))
+
+    def _suspicion(self, tried: Tried, reference: Sequence[PeriodOutcome]) -> str | None:
+        if tried.suspicion is not None:
+            return tried.suspicion
+        if self.prediction.return_s:
+            return self.guard.suspicion_of_period(tried.outcome, reference)
+        return self.guard.harm_of_period(tried.outcome, reference)
+
+    def _return(self, block: int, suspicion: str) -> MeasuredPeriod:
+        """Return to the baseline, and measure it."""
+        began, baseline = _now(), self.prediction.baseline
+        step = Step(block, baseline, self.prediction.return_s, is_return=True)
+        tried = self.network.measure(step, lambda _: None)
+        return MeasuredPeriod(block, baseline, began, tried.outcome, checks=suspicion)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

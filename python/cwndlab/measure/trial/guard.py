@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
 
     from cwndlab.measure.trial.periods import PeriodOutcome
 
-_LASTING_S = 2.0
+LASTING_S = 2.0
 """Time in seconds for which all checks must find harm before a period ends early."""
+_SUSPICION = 2 / 3
+"""Share of a limit from which a finished period is suspected of harm.
+
+The reference of a suspicion had other network conditions; a return to the baseline then decides
+with the whole limit. Chosen by simulation, see docs/notes/2026-11-trials.md, 29 November."""
+_BY_HALF = 1.5
+"""Multiple of a limit that harm exceeds in comparison with the mean of a return and the earlier
+periods, of which the earlier ones had other network conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,12 @@ class Guardrails:
     retransmitted_points: float = 5.0
     """Largest increase in the share of retransmitted segments, in percentage points."""
 
+    def scaled(self, share: float) -> Guardrails:
+        """Return limits that a smaller difference exceeds (or a larger one, if `share` > 1)."""
+        return Guardrails(
+            self.rtt_ratio * share, self.goodput_ratio / share, self.retransmitted_points * share
+        )
+
 
 class Guard:
     """Compares the outcome of the current period with the periods of the baseline."""
@@ -38,6 +53,7 @@ class Guard:
     def __init__(self, limits: Guardrails, now_s: Callable[[], float] = time.monotonic) -> None:
         """Create an object that applies `limits` to each period; `now_s` is a clock."""
         self._limits = limits
+        self._suspicion = limits.scaled(_SUSPICION)
         self._now_s = now_s
         self._since_s: float | None = None
 
@@ -47,35 +63,84 @@ class Guard:
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
         """Describe the harm if all checks in the last two seconds found harm; else return None."""
-        found = self._harm(now, [each for each in baseline if each.flows])
+        found = _harm(now, baseline, self._limits)
         if found is None:
             self._since_s = None
             return None
         now_s = self._now_s()
         self._since_s = now_s if self._since_s is None else self._since_s
-        return found if now_s - self._since_s >= _LASTING_S else None
+        return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
         """Return a description of the harm to the flows of a period; None if there is none."""
-        return self._harm(now, [each for each in baseline if each.flows])
+        return _harm(now, baseline, self._limits)
 
-    def _harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        if not baseline or not now.flows:
-            return None
+    def suspicion_of_period(
+        self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]
+    ) -> str | None:
+        """Describe what in a finished period comes close to harm; return None if nothing does."""
+        return _harm(now, baseline, self._suspicion)
 
-        def usual(name: str) -> float:
-            return float(np.median([getattr(each, name) for each in baseline]))
+    def harm_after_return(
+        self, now: PeriodOutcome, before: Sequence[PeriodOutcome], back: PeriodOutcome
+    ) -> str | None:
+        """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        rtt_ms, goodput = usual("rtt_p95_ms"), usual("goodput_mbit_s")
-        again = usual("retransmitted_pct")
-        limits = self._limits
-        if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
-            return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms (baseline: {rtt_ms:.0f} ms)"
-        if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
-            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s (baseline: {goodput:.3g} Mbit/s)"
-        if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
-            return (
-                f"{now.retransmitted_pct:.1f} % of the segments are retransmitted (baseline: "
-                f"{again:.1f} %)"
-            )
+        There is harm if `now` exceeds a limit compared with the return, or exceeds a limit by half
+        compared with the geometric mean of the return and the earlier periods: a queue that the
+        tested algorithm left behind can disturb the start of the return. If the return has no data,
+        the earlier periods decide.
+        """
+        if not back.flows:
+            return self.harm_of_period(now, before)
+        known = [each for each in before if each.flows]
+        found = _harm(now, [back], self._limits)
+        if found is not None or not known:
+            return found
+        return _harm(now, [_between(_usual(known), back)], self._limits.scaled(_BY_HALF))
+
+
+def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
+    """Return the median of each measurement."""
+
+    def median(name: str) -> float:
+        return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))
+
+    return replace(
+        outcomes[0],
+        goodput_mbit_s=median("goodput_mbit_s"),
+        rtt_p95_ms=median("rtt_p95_ms"),
+        retransmitted_pct=median("retransmitted_pct"),
+    )
+
+
+def _between(one: PeriodOutcome, other: PeriodOutcome) -> PeriodOutcome:
+    """Return the geometric mean of RTT and goodput, and the mean share of retransmissions."""
+    rtts_ms = [max(each.rtt_p95_ms or 0.0, DELAY_FLOOR_MS) for each in (one, other)]
+    goodputs = [each.goodput_mbit_s or 0.0 for each in (one, other)]
+    shares = [each.retransmitted_pct or 0.0 for each in (one, other)]
+    return replace(
+        one,
+        rtt_p95_ms=math.sqrt(rtts_ms[0] * rtts_ms[1]),
+        goodput_mbit_s=math.sqrt(goodputs[0] * goodputs[1]),
+        retransmitted_pct=sum(shares) / 2,
+    )
+
+
+def _harm(now: PeriodOutcome, baseline: Sequence[PeriodOutcome], limits: Guardrails) -> str | None:
+    known = [each for each in baseline if each.flows]
+    if not known or not now.flows:
         return None
+    usual = _usual(known)
+    rtt_ms, goodput = usual.rtt_p95_ms or 0.0, usual.goodput_mbit_s or 0.0
+    again = usual.retransmitted_pct or 0.0
+    if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
+        return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms (baseline: {rtt_ms:.0f} ms)"
+    if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
+        return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s (baseline: {goodput:.3g} Mbit/s)"
+    if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
+        return (
+            f"{now.retransmitted_pct:.1f} % of the segments are retransmitted (baseline: "
+            f"{again:.1f} %)"
+        )
+    return None

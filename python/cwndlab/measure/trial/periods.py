@@ -48,6 +48,13 @@ class MeasuredPeriod:
     outcome: PeriodOutcome
     harm: str = ""
     """Description of the harm that ended the trial; empty if there was no harm."""
+    checks: str = ""
+    """Description of the suspected harm that this return to the baseline checks; empty for a
+    period of a block and for the pilot period."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the period as a dictionary, for JSON."""
+        return asdict(self)
 
 
 class PeriodLog:
@@ -78,7 +85,7 @@ class PeriodLog:
         """Append a period to the file, and wait until it is on disk."""
         self._cut_off()
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(period)) + "\n")
+            file.write(json.dumps(period.to_json()) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -91,14 +98,39 @@ class PeriodLog:
             file.truncate(content.rfind(b"\n") + 1)
 
 
+def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
+    """Return the outcome of a period that returns to the baseline have interrupted.
+
+    Args:
+        parts: for each part of the period, its outcome and its duration in seconds without the
+            wash-out. The result is the mean over the parts in which connections carried enough
+            data, weighted by these durations; connections of all parts are counted.
+    """
+    known = [(outcome, weight_s) for outcome, weight_s in parts if outcome.flows and weight_s > 0]
+    if len(known) <= 1:
+        return known[0][0] if known else NOTHING
+    total_s = sum(weight_s for _, weight_s in known)
+
+    def mean(name: str) -> float:
+        return sum((getattr(each, name) or 0.0) * weight_s for each, weight_s in known) / total_s
+
+    return PeriodOutcome(
+        mean("utility"),
+        mean("goodput_mbit_s"),
+        mean("rtt_p95_ms"),
+        mean("retransmitted_pct"),
+        sum(each.flows for each, _ in known),
+    )
+
+
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
     """Return each algorithm's outcome in every block; a repeated block counts once.
 
-    The pilot period and periods that ended because of harm are left out.
+    The pilot period, returns to the baseline, and periods that ended because of harm are left out.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:
-        if each.block == PILOT or each.harm:
+        if each.block == PILOT or each.harm or each.checks:
             continue
         if each.algorithm in found.get(each.block, {}):
             found[each.block] = {}

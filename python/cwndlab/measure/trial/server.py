@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cwndlab.measure.machine.sock_diag import connections
+from cwndlab.measure.trial.conduct import Tried
 from cwndlab.measure.trial.traffic import PeriodTraffic
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from cwndlab.judge.goals import Goal
     from cwndlab.measure.machine.sock_diag import Connection
-    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
+    from cwndlab.measure.trial.conduct import Alarm, Step
     from cwndlab.measure.trial.way_back import Switch
 
 LOOK_S = 0.25
@@ -27,7 +28,6 @@ class ServerPeriods:
         self,
         switch: Switch,
         goal: Goal,
-        period_s: float,
         washout_s: float,
         *,
         see: Callable[[], list[Connection]] = connections,
@@ -35,20 +35,19 @@ class ServerPeriods:
         """Change the algorithm with `switch`; ignore the wash-out time after each change."""
         self._switch = switch
         self._goal = goal
-        self._period_s = period_s
         self._washout_s = washout_s
         self._see = see
 
-    def measure(self, algorithm: str, _block: int, alarm: Alarm) -> TriedPeriod:
-        """Use an algorithm for new connections during a period; end the period early on harm."""
-        period = PeriodTraffic(algorithm, self._switch.has_peer, self._goal)
+    def measure(self, step: Step, alarm: Alarm) -> Tried:
+        """Use the algorithm of a step for new connections; end the step early on harm."""
+        period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)
         period.look(self._see(), counts=False)
-        self._switch.choose(algorithm)
+        self._switch.choose(step.algorithm)
         began_s = time.monotonic()
-        while (passed_s := time.monotonic() - began_s) < self._period_s:
-            time.sleep(min(LOOK_S, self._period_s - passed_s))
+        while (passed_s := time.monotonic() - began_s) < step.duration_s:
+            time.sleep(min(LOOK_S, step.duration_s - passed_s))
             counts = time.monotonic() - began_s >= self._washout_s
             period.look(self._see(), counts=counts)
             if counts and (harm := alarm(period.outcome())):
-                return period.outcome(), harm
-        return period.outcome(), None
+                return Tried(period.outcome(), harm, time.monotonic() - began_s)
+        return Tried(period.outcome(), None, step.duration_s)
