@@ -11,58 +11,33 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from trial_worlds import KINDS, scenario, world
+from trial_guard import CONDITIONS, WASHOUTS_S, Setting, guarded
+from trial_runs import FLOWS, flows_of, outcome
+from trial_worlds import KINDS, PERIOD_S, WASHOUT_S, scenario, world
 
-from cwndlab import core
+from cwndlab.api.trial import Design
 from cwndlab.judge.decision import ZONE
-from cwndlab.judge.goals import Goal, goal_named
+from cwndlab.judge.goals import goal_named
 from cwndlab.judge.plan import needed_repetitions
 from cwndlab.judge.switchback import Verdict, change_of, orders, verdict_of
 from cwndlab.measure.trial.guard import Guard, Guardrails
-from cwndlab.measure.trial.periods import PeriodOutcome
 
-FLOWS = 4
-_CLEAR = Guard(Guardrails(rtt_ratio=3.75, goodput_ratio=0.27, retransmitted_points=7.5))
+if TYPE_CHECKING:
+    from cwndlab.measure.trial.periods import PeriodOutcome
+
 PAIRS = (("bbr", "cubic"), ("reno", "cubic"), ("vegas", "cubic"), ("cubic", "cubic"))
-HARMFUL = ("cubic", "vegas")
-HARMS = (HARMFUL, ("highspeed", "vegas"), ("bbr", "vegas"), ("vegas", "cubic"))
-"""Challengers that often fill queues, resend much or starve, each with its baseline."""
-_AT_ONCE = 50
+_RETURN_S = Design(period_s=PERIOD_S, washout_s=WASHOUT_S).return_s
 
 
-def flows_of(texts: list[str]) -> list[list[dict[str, Any]]]:
-    """Return the rows of the trial's own flows, run by run."""
-    found: list[list[dict[str, Any]]] = []
-    while texts:
-        tables = core.run_many(texts, {})
-        done = len(tables["errors"])
-        own: list[list[dict[str, Any]]] = [[] for _ in range(done)]
-        columns = tables["flows"]
-        for n, run in enumerate(columns["run"]):
-            if columns["flow"][n] < FLOWS:
-                own[int(run)].append({name: values[n] for name, values in columns.items()})
-        found += own
-        texts = texts[done:]
-    return found
+@dataclass(frozen=True)
+class Guarded:
+    """What the guardrails do in a trial."""
 
-
-def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
-    """Return the outcome of a period, computed from the rows of its flows."""
-    # A flow whose data never arrived has the smallest goodput and no queueing delay.
-    base = min((row["rtt_base_ms"] for row in rows if row["rtt_base_ms"] is not None), default=0.0)
-    goodputs = [max(row["goodput_mbit_s"], 0.01) for row in rows]
-    late = [row["rtt_p95_ms"] if row["rtt_p95_ms"] is not None else base for row in rows]
-    utilities = [
-        goal.utility_of_flow(goodput, max(rtt - base, 0))
-        for goodput, rtt in zip(goodputs, late, strict=True)
-    ]
-    again = float(np.mean([row["retransmitted_pct"] or 0.0 for row in rows]))
-    return PeriodOutcome(
-        float(np.mean(utilities)), float(np.mean(goodputs)), float(np.mean(late)), again, len(rows)
-    )
+    is_stopped: bool
+    returns: int
 
 
 @dataclass(frozen=True)
@@ -79,27 +54,30 @@ class Tried:
     apart_estimate: float
     spread: float
     differences: tuple[float, ...]
-    clear_harm: bool
-    """Whether the challenger's first period exceeds a limit of the guardrails by half."""
-    harm: bool
-    """Whether the challenger's first period exceeds a limit of the guardrails."""
-    is_stopped: bool
+    is_harmless: bool
+    """Whether every period of the challenger is within the limits of the guardrails, compared with
+    the baseline in the same period."""
+    guards: dict[str, Guarded]
+    """What the guardrails do in the whole trial, with and without returns to the baseline."""
 
 
-def tried(kind: str, seed: int, blocks: int, pair: tuple[str, str] | None = None) -> Tried:
-    """Conduct a trial; the seed chooses the pair if none is given."""
+def tried(kind: str, seed: int, blocks: int) -> Tried:
+    """Conduct a trial; the seed chooses the pair."""
     draws = np.random.default_rng([20, seed])
-    challenger, baseline = pair or PAIRS[seed % len(PAIRS)]
+    challenger, baseline = PAIRS[seed % len(PAIRS)]
     goal = goal_named("balance" if seed % 8 < 4 else "throughput")  # noqa: PLR2004  half of each
     texts = []
     for n, each in enumerate(world(kind, draws, 2 * blocks)):
         half = [challenger] * (FLOWS // 2) + [baseline] * (FLOWS // 2)
         for k, algorithms in enumerate(([challenger] * FLOWS, [baseline] * FLOWS, half)):
             run = 0 if each.is_radio else k
-            texts.append(scenario(each, algorithms, 10_000 * seed + 3 * n + run + 1))
-    rows = flows_of(texts)
-    ours = [outcome(run, goal) for run in rows[0::3]]
-    theirs = [outcome(run, goal) for run in rows[1::3]]
+            flows = [{"algorithm": name} for name in algorithms]
+            texts.append(scenario(each, flows, 10_000 * seed + 3 * n + run + 1))
+        back = [{"algorithm": baseline}] * FLOWS
+        again = 10_000 * seed + 5_000 + n  # the same conditions, another moment
+        texts.append(scenario(each, back, again, duration_s=_RETURN_S))
+    rows = [run.rows[:FLOWS] for run in flows_of(texts)]
+    ours, theirs, backs = ([outcome(run, goal) for run in rows[k::4]] for k in (0, 1, 3))
     truth = float(np.mean([a.utility - b.utility for a, b in zip(ours, theirs, strict=True)]))
     first = orders(blocks, seed)
     seen_ours = [ours[2 * n if first[n] else 2 * n + 1].utility for n in range(blocks)]
@@ -107,12 +85,12 @@ def tried(kind: str, seed: int, blocks: int, pair: tuple[str, str] | None = None
     change = change_of(seen_ours, seen_theirs)
     mixed = [
         (outcome(run[: FLOWS // 2], goal).utility, outcome(run[FLOWS // 2 :], goal).utility)
-        for run in rows[2::3]
+        for run in rows[2::4]
     ]
     apart = change_of([a for a, _ in mixed], [b for _, b in mixed])
-    at = 0 if first[0] else 1
-    guard, reference = Guard(Guardrails()), [theirs[1 - at]]
-    stopped = guard.harm_of_period(ours[at], reference) is not None
+    guard = Guard(Guardrails())
+    harms = [guard.harm_of_period(a, [b]) for a, b in zip(ours, theirs, strict=True)]
+    own_periods = [2 * n if first[n] else 2 * n + 1 for n in range(blocks)]
     return Tried(
         (challenger, baseline),
         truth,
@@ -124,71 +102,36 @@ def tried(kind: str, seed: int, blocks: int, pair: tuple[str, str] | None = None
         apart.estimate,
         change.spread,
         tuple(float(a - b) for a, b in zip(seen_ours, seen_theirs, strict=True)),
-        _CLEAR.harm_of_period(ours[at], [theirs[at]]) is not None,
-        guard.harm_of_period(ours[at], [theirs[at]]) is not None,
-        stopped,
+        not any(harms[n] for n in own_periods),
+        {
+            title: _guarded(own_periods, ours, theirs, found)
+            for title, found in (("with returns", backs), ("without", None))
+        },
     )
 
 
-def guarded(seeds: range, count: int) -> None:
-    """Print how many clearly harmful challengers are stopped within their first period.
-
-    A challenger is clearly harmful if its period exceeds a limit by half, compared with the
-    baseline in the same period of the same world.  The guard cannot make this comparison: its
-    reference is the baseline's previous period.  Only these three periods of each world are
-    simulated.
-    """
-    goal = goal_named("balance")
-    guard = Guard(Guardrails())
-    harms = stopped = quiet = false_alarms = worlds = 0
-    for first in range(seeds.start, seeds.stop, _AT_ONCE):
-        texts = []
-        for seed in range(first, min(first + _AT_ONCE, seeds.stop)):
-            draws = np.random.default_rng([21, seed])
-            challenger, baseline = HARMS[seed % len(HARMS)]
-            before, now = world("wire", draws, 2)
-            for n, (each, name) in enumerate(
-                ((before, baseline), (now, baseline), (now, challenger))
-            ):
-                texts.append(scenario(each, [name] * FLOWS, 10 * seed + n + 1))
-        runs = [outcome(run, goal) for run in flows_of(texts)]
-        for reference, same, own in zip(runs[0::3], runs[1::3], runs[2::3], strict=True):
-            worlds += 1
-            is_stopped = guard.harm_of_period(own, [reference]) is not None
-            if _CLEAR.harm_of_period(own, [same]) is not None:
-                harms += 1
-                stopped += is_stopped
-            elif guard.harm_of_period(own, [same]) is None:
-                quiet += 1
-                false_alarms += is_stopped
-        print(f"{worlds} worlds: {stopped} of {harms} clear harms stopped", flush=True)
-        if harms >= count:
-            break
-    low = _least_share(stopped, harms)
-    print(
-        f"guardrails: {stopped} of {harms} clearly harmful challengers stopped within their first "
-        f"period ({100 * stopped / harms:.1f} %; at least {100 * low:.1f} % with 95 % confidence); "
-        f"{false_alarms} of {quiet} challengers within the limits stopped, too"
-    )
-
-
-def _least_share(hits: int, count: int) -> float:
-    """Return the lower 95 % limit of a share (Clopper and Pearson, 1934), by bisection."""
-    low, high = 0.0, hits / count
-    for _ in range(60):
-        share = (low + high) / 2
-        tail = sum(
-            math.exp(
-                math.lgamma(count + 1)
-                - math.lgamma(k + 1)
-                - math.lgamma(count - k + 1)
-                + k * math.log(share)
-                + (count - k) * math.log1p(-share)
-            )
-            for k in range(hits, count + 1)
-        )
-        low, high = (share, high) if tail < 0.05 else (low, share)  # noqa: PLR2004  95 %
-    return low
+def _guarded(
+    own_periods: list[int],
+    ours: list[PeriodOutcome],
+    theirs: list[PeriodOutcome],
+    backs: list[PeriodOutcome] | None,
+) -> Guarded:
+    """Check the challenger's periods, each at its end, as a trial does."""
+    guard, returns = Guard(Guardrails()), 0
+    reference = [theirs[own_periods[0] ^ 1]]  # instead of a pilot period
+    for n in own_periods:
+        before = [*reference, theirs[n ^ 1]] if n % 2 else reference
+        if backs is None:
+            harm = guard.harm_of_period(ours[n], before)
+        elif n != own_periods[0] and guard.suspicion_of_period(ours[n], before) is None:
+            harm = None
+        else:
+            returns += 1
+            harm = guard.harm_after_return(ours[n], before, backs[n])
+        if harm is not None:
+            return Guarded(is_stopped=True, returns=returns)
+        reference.append(theirs[n ^ 1])
+    return Guarded(is_stopped=False, returns=returns)
 
 
 def main() -> None:
@@ -200,11 +143,15 @@ def main() -> None:
     parser.add_argument(
         "--guardrails", type=int, metavar="HARMS", help="measure only the guardrails"
     )
+    parser.add_argument("--conditions", choices=CONDITIONS, default=CONDITIONS[0])
+    parser.add_argument("--period", type=int, choices=WASHOUTS_S, default=60, metavar="SECONDS")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first world")
     options = parser.parse_args()
-    if options.guardrails:
-        guarded(range(10_000), options.guardrails)
-        return
     for kind in options.worlds:
+        if options.guardrails:
+            setting = Setting(kind, options.conditions, options.period)
+            guarded(setting, range(options.first, 100_000), options.guardrails)
+            continue
         measure(kind, options.trials, options.blocks)
 
 
@@ -236,17 +183,17 @@ def measure(kind: str, trials: int, blocks: int) -> None:
             f"{np.mean([t.apart_estimate for t in own]):+.3f}"
         )
     _print_power(found, blocks)
-    # CUBIC, unlike Vegas, fills queues, so it often does harm if it replaces Vegas.
-    found += [tried(kind, seed, 2, HARMFUL) for seed in range(trials, 2 * trials)]
-    for title, own in (
-        ("beyond the limits by half", [t for t in found if t.clear_harm]),
-        ("beyond the limits", [t for t in found if t.harm]),
-        ("within the limits", [t for t in found if not t.harm]),
-    ):
-        print(
-            f"guardrails: challengers {title}: {sum(t.is_stopped for t in own)} of {len(own)} "
-            "stopped within the first period"
-        )
+    for title in ("with returns", "without"):
+        for what, own in (
+            ("within the limits in every period", [t for t in found if t.is_harmless]),
+            ("better by the zone", [t for t in found if t.truth >= ZONE]),
+        ):
+            print(
+                f"guardrails {title}: {sum(t.guards[title].is_stopped for t in own)} of {len(own)} "
+                f"trials stopped whose challenger is {what}"
+            )
+    returns = [t.guards["with returns"].returns for t in found if t.is_harmless]
+    print(f"returns in a trial within the limits: {np.mean(returns):.1f} in {2 * blocks} periods")
 
 
 def _print_power(found: list[Tried], blocks: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,11 @@ _BUSY_USERS = 2.0
 """Users that a cell has more at the busiest hour, and fewer at the quietest."""
 _BACKGROUND = {"way": "down", "lowest": "8 dB", "highest": "16 dB", "on": "2 s", "off": "4 s"}
 _NEIGHBOUR = {"kind": "heard", "mean_burst": "2 ms"}
+_INNER_DRIFT, _INNER_DRIFT_DB = 0.35, 5
+"""Standard deviation of the drift within a period: of the logarithm of the rate, and of the SINR
+in dB."""
+_LONGEST_S = 120
+"""Longest duration of a period with drift, in seconds."""
 _OTHER_STATIONS = {"good": 0, "typical": 2, "bad": 5}
 
 
@@ -53,6 +58,39 @@ class Conditions:
     """Number of users of a radio network who own these flows; 0 if the flows share one queue."""
     is_radio: bool = False
     """Whether the channel varies at random, in the same way for all algorithms of a period."""
+    bursts: tuple[tuple[float, float], ...] = ()
+    """Cross traffic that comes and goes within the period: mean seconds of data and of silence."""
+
+
+def drifting(
+    kind: str, conditions: Conditions, draws: np.random.Generator, *, slowest_s: float = 20
+) -> Conditions:
+    """Return the conditions of a period in which they also change from second to second.
+
+    The rate of a wire changes by a factor with a standard deviation of 0.35 in its logarithm, the
+    SINR of a cell's user by 5 dB; on Wi-Fi, one to three flows of other stations come and go. The
+    correlation time (or the mean duration of data and silence) is 2 to 20 s, drawn anew for each
+    period.
+    """
+    memory_s = math.exp(draws.uniform(math.log(2), math.log(slowest_s)))
+    if kind == "wifi":
+        durations = [(memory_s / 2, memory_s) for _ in range(int(draws.integers(1, 4)))]
+        return replace(conditions, bursts=tuple(durations))
+    link = copy.deepcopy(conditions.link)
+    if kind == "cell":
+        sigma = link.pop("link.cell.user.drifts.0.sigma", "3 dB")
+        shadow = {"sigma": f"{_INNER_DRIFT_DB} dB", "correlation": f"{memory_s:.2f} s"}
+        link["link.cell.user.drifts"] = [{"sigma": sigma, "correlation": "10 s"}, shadow]
+        return replace(conditions, link=link)
+    keys = dict(part.split("=") for part in str(link["link"]).split(","))
+    rate = _number(keys["rate"])
+    memory, state, steps = math.exp(-1 / memory_s), draws.normal(), []
+    for at_s in range(_LONGEST_S):
+        state = memory * state + math.sqrt(1 - memory**2) * draws.normal()
+        now = rate * math.exp(_INNER_DRIFT * state)
+        steps.append({"at": f"{at_s} s", "rate": f"{now:.3f} Mbit/s"})
+    changed = {f"link.{name}": value for name, value in keys.items()}
+    return replace(conditions, link={**changed, "link.schedule": steps})
 
 
 def world(kind: str, draws: np.random.Generator, periods: int) -> list[Conditions]:
@@ -135,19 +173,37 @@ def _number(text: str) -> float:
     return float(text.partition(" ")[0])
 
 
-def scenario(conditions: Conditions, algorithms: list[str], seed: int) -> str:
+def scenario(
+    conditions: Conditions,
+    flows: list[dict[str, Any]],
+    seed: int,
+    *,
+    duration_s: float = PERIOD_S,
+    washout_s: float = WASHOUT_S,
+    samples_s: float | None = None,
+) -> str:
     """Return the scenario of a period as JSON."""
     others = [
         {"algorithm": "cubic", **({"user": 2 + n % conditions.users} if conditions.users else {})}
         for n in range(conditions.cross)
     ]
+    for n, (on_s, off_s) in enumerate(conditions.bursts):
+        application = {
+            "on": f"{on_s:.2f} s",
+            "off": f"{off_s:.2f} s",
+            "distribution": "exponential",
+        }
+        user = {"user": 2 + n % conditions.users} if conditions.users else {}
+        others.append(
+            {"algorithm": "cubic", "application": {"kind": "on_off", **application}, **user}
+        )
     document: dict[str, Any] = {
-        "duration": f"{PERIOD_S} s",
-        "warm_up": f"{WASHOUT_S} s",
+        "duration": f"{duration_s:g} s",
+        "warm_up": f"{washout_s:g} s",
         "start_jitter": "500 ms",
-        "record": {"events": False},
+        "record": {"events": False, "samples": "none" if samples_s is None else f"{samples_s:g} s"},
         "seed": seed,
-        "flow": [{"algorithm": name} for name in algorithms] + others,
+        "flow": flows + others,
         "factors": {"network": [{"name": "drawn", **conditions.link}]},
     }
     _, _, (cell,) = matrix.build(document, Arguments(document), Path())

@@ -1,0 +1,193 @@
+"""The guardrails of trials in simulated worlds: harmful challengers stopped, and harmless ones.
+
+In each world, the challenger is tried for one period.  It is *harmful* if this period exceeds a
+limit compared with the baseline in the same period (same channel, same cross traffic), and *clearly
+harmful* if it exceeds a limit by half.  The guard cannot make this comparison: it sees an earlier
+period of the baseline, and the return to the baseline after the challenger's period.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from trial_runs import FLOWS, LOOK_S, Flows, flows_of, outcome, outcomes_so_far
+from trial_worlds import drifting, scenario, world
+
+from cwndlab.api.trial import Design
+from cwndlab.judge.goals import goal_named
+from cwndlab.measure.trial.guard import Guard, Guardrails
+
+if TYPE_CHECKING:
+    from cwndlab.measure.trial.periods import PeriodOutcome
+
+HARMS = (("cubic", "vegas"), ("highspeed", "vegas"), ("bbr", "vegas"), ("vegas", "cubic"))
+"""Challengers that often fill queues, resend much or starve, each with its baseline."""
+CLEAR = Guard(Guardrails().scaled(1.5))
+CONDITIONS = ("steps", "drifting", "continuous")
+"""Whether conditions change only between periods, also within them, or only continuously."""
+WASHOUTS_S = {10: 3, 60: 5}
+"""Wash-out of the period lengths that can be measured; 60 s and 5 s are the defaults of a trial."""
+_AT_ONCE = 40
+_SLOWEST_S = 600
+_GOAL = goal_named("balance")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Kind of the worlds, how their conditions change, and the length of a period in seconds."""
+
+    kind: str
+    conditions: str
+    period_s: int
+
+    @property
+    def washout_s(self) -> int:
+        """Wash-out of a period in seconds."""
+        return WASHOUTS_S[self.period_s]
+
+    def texts(self, seed: int) -> list[str]:
+        """Return the scenarios of a world, of which the last one has the challenger."""
+        draws = np.random.default_rng([21, seed])
+        challenger, baseline = HARMS[seed % len(HARMS)]
+        before, now = world(self.kind, draws, 2)
+        inner = np.random.default_rng([23, seed])
+        if self.conditions == "continuous":
+            before = now = drifting(self.kind, before, inner, slowest_s=_SLOWEST_S)
+        elif self.conditions == "drifting":
+            before = drifting(self.kind, before, inner)
+            now = drifting(self.kind, now, inner)
+        period_s, washout_s = self.period_s, self.washout_s
+        at_s = period_s if self.conditions == "continuous" else 0
+        return_s = Design(period_s=period_s, washout_s=washout_s).return_s
+        back_s = at_s + period_s + washout_s  # the queue drains for the wash-out time
+        first = [(baseline, 0, period_s)]
+        both = [(challenger, at_s, at_s + period_s), (baseline, back_s, back_s + return_s)]
+        if self.conditions == "continuous":
+            timelines = [(now, 1, [*first, (baseline, at_s, 2 * period_s)]), (now, 1, first + both)]
+        else:
+            timelines = [(before, 0, first), (now, 1, first), (now, 1, both)]
+        return [
+            scenario(
+                conditions,
+                [
+                    {"algorithm": name, "start": f"{start:g} s", "stop": f"{stop:g} s"}
+                    for name, start, stop in parts
+                    for _ in range(FLOWS)
+                ],
+                10 * seed + stream,
+                duration_s=parts[-1][2],
+                washout_s=washout_s,
+                samples_s=LOOK_S if len(parts) > 1 else None,
+            )
+            for conditions, stream, parts in timelines
+        ]
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """A challenger's first period, and what the guard finds without and with a return."""
+
+    is_clear: bool
+    is_harm: bool
+    stop_s: float | None
+    """Exposure to the challenger until the stop, if suspected harm ends the trial unchecked."""
+    checked_stop_s: float | None
+    """Exposure until the stop, if the trial returns to the baseline; None without a stop."""
+    is_suspected: bool
+    """Whether a later period like this one would make the trial return to the baseline."""
+
+
+def _exposed(setting: Setting, runs: list[Flows]) -> Exposed:
+    def of(run: int, period: int) -> PeriodOutcome:
+        return outcome(runs[run].period(period), _GOAL)
+
+    if setting.conditions == "continuous":
+        before, same, own, back, last, at = of(0, 0), of(0, 1), of(1, 1), of(1, 2), runs[1], 1
+    else:
+        before, same, own, back, last, at = of(0, 0), of(1, 0), of(2, 0), of(2, 1), runs[2], 0
+    clock_s = 0.0
+    guard = Guard(Guardrails(), lambda: clock_s)
+    guard.begin()
+    stop_s = checked_stop_s = None
+    begins_s = at * setting.period_s
+    for clock_s, now in outcomes_so_far(last, at, begins_s, setting.washout_s, _GOAL):
+        if guard.harm(now, [before]) is None:
+            continue
+        stop_s = stop_s or clock_s
+        if guard.harm_after_return(now, [before], back) is not None:
+            checked_stop_s = clock_s
+        break
+    if guard.harm_of_period(own, [before]) is not None:
+        stop_s = stop_s or setting.period_s
+    if guard.harm_after_return(own, [before], back) is not None:
+        checked_stop_s = checked_stop_s or setting.period_s
+    return Exposed(
+        CLEAR.harm_of_period(own, [same]) is not None,
+        guard.harm_of_period(own, [same]) is not None,
+        stop_s,
+        checked_stop_s,
+        stop_s is not None or guard.suspicion_of_period(own, [before]) is not None,
+    )
+
+
+def guarded(setting: Setting, seeds: range, count: int) -> None:
+    """Print which challengers are stopped within their first period, until `count` harms."""
+    found: list[Exposed] = []
+    for first in range(seeds.start, seeds.stop, _AT_ONCE):
+        texts = [setting.texts(n) for n in range(first, min(first + _AT_ONCE, seeds.stop))]
+        flat = iter(flows_of([text for each in texts for text in each]))
+        found += [_exposed(setting, [next(flat) for _ in each]) for each in texts]
+        print(f"{len(found)} worlds, {sum(e.is_clear for e in found)} clear harms", flush=True)
+        if sum(each.is_clear for each in found) >= count:
+            break
+    quiet = [each.is_suspected for each in found if not each.is_harm]
+    print(
+        f"{setting.kind}, {setting.conditions}, periods of {setting.period_s} s; "
+        f"{sum(quiet)} of {len(quiet)} challengers within the limits are suspected:"
+    )
+    for title, own in (
+        ("clearly harmful", [e for e in found if e.is_clear]),
+        ("harmful", [e for e in found if e.is_harm]),
+        ("within the limits", [e for e in found if not e.is_harm]),
+    ):
+        for way, stops in (
+            ("with returns", [e.checked_stop_s for e in own]),
+            ("without", [e.stop_s for e in own]),
+        ):
+            seen_s = [stop_s for stop_s in stops if stop_s is not None]
+            low, high = _interval(len(seen_s), len(stops))
+            exposure = f", after {np.median(seen_s):.1f} s in the median" if seen_s else ""
+            print(
+                f"  {title}, {way}: {len(seen_s)} of {len(stops)} stopped "
+                f"({100 * len(seen_s) / max(1, len(stops)):.1f} %; 95 % interval "
+                f"{100 * low:.1f} to {100 * high:.1f} %){exposure}"
+            )
+
+
+def _interval(hits: int, count: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share (Clopper and Pearson, 1934), by bisection."""
+    low = 0.0 if hits == 0 else _limit(hits, count)
+    high = 1.0 if hits == count else 1 - _limit(count - hits, count)
+    return low, high
+
+
+def _limit(hits: int, count: int) -> float:
+    """Return the share for which `hits` or more of `count` have a probability of 2.5 %."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        share = (low + high) / 2
+        tail = sum(
+            math.exp(
+                math.lgamma(count + 1)
+                - math.lgamma(k + 1)
+                - math.lgamma(count - k + 1)
+                + k * math.log(share)
+                + (count - k) * math.log1p(-share)
+            )
+            for k in range(hits, count + 1)
+        )
+        low, high = (share, high) if tail < 0.025 else (low, share)  # noqa: PLR2004  half of 5 %
+    return low
