@@ -55,15 +55,10 @@ class HostPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Measure a step by one run; all its connections use the algorithm of the step."""
         study, folder, repetition = self.study, self.folder, step.block + 1
-        if (
-            step.is_return
-            or step.duration_s * _NS_PER_S != study.matrix.runs[0].scenario.duration_ns
-        ):
-            study, folder, repetition = (
-                self.study_of_part(step.duration_s),
-                self.folder_of_part(),
-                0,
-            )
+        period_ns = study.matrix.runs[0].scenario.duration_ns
+        if step.is_return or round(step.duration_s * _NS_PER_S) != period_ns:
+            study = self.study_of_part(step.duration_s)
+            folder, repetition = self.folder_of_part(), 0
         matrix = self.backend.keyed(study.matrix)
         (run,) = (
             run

@@ -306,7 +306,7 @@ def _say_period(period: MeasuredPeriod, left: int) -> None:
         seen = f"{outcome.goodput_mbit_s:.3g} Mbit/s, {outcome.rtt_p95_ms:.0f} ms"
     block = f"block {period.block + 1}" if _kind(period) == "period" else _kind(period)
     if period.checks:
-        say(prose(f"? the trial returns to {period.algorithm} to check {period.checks}"))
+        say(prose(f"? the trial returned to {period.algorithm}; reason: {period.checks}"))
     say(f"  {block:>9}  {period.algorithm:<12} {seen}; {plural(left, 'period')} left")
     if period.harm:
         say(prose(f"! the trial ends, because {period.algorithm} harms the traffic: {period.harm}"))

@@ -66,7 +66,10 @@ def test_a_trial_between_two_hosts(
     found = judge_trial(trial)
     assert (len(found.periods), found.left) == (6, 0)
     (back,) = found.returns
-    assert (back.algorithm, back.checks) == ("cubic", "the first period with reno")
+    assert (back.algorithm, back.checks) == (
+        "cubic",
+        "the first period with reno is always checked",
+    )
     assert cw.open_results(trial / "part").flows().height == 1
     assert all(each.outcome.utility is not None for each in found.periods)
     assert {each.algorithm for each in found.periods} == {"reno", "cubic"}

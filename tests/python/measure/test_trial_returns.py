@@ -36,7 +36,9 @@ def test_the_first_period_of_the_challenger_is_followed_by_a_return(tmp_path: Pa
     assert returns == [first + 1]
     assert network.steps[first + 1].duration_s == 30
     assert len(periods) == 2 + 2 * CLAIM.blocks
-    assert [each.checks for each in periods if each.checks] == ["the first period with bbr"]
+    assert [each.checks for each in periods if each.checks] == [
+        "the first period with bbr is always checked"
+    ]
 
 
 def test_harm_that_the_baseline_shows_too_does_not_end_a_trial(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ class _Guarded:
             left_s -= tried.passed_s
             suspicion = self._suspicion(tried, reference)
             if is_first and self.prediction.return_s:
-                suspicion = suspicion or f"the first period with {step.algorithm}"
+                suspicion = suspicion or f"the first period with {step.algorithm} is always checked"
             if suspicion is None:
                 break
             if not self.prediction.return_s:
