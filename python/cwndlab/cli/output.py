@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -175,6 +176,7 @@ def fitted(table: Table, indent: int = 0) -> RenderableType:
     to = console()
     least = Measurement.get(to, to.options.update(width=_WIDTH_OF_PIPES), table).minimum
     if least + indent <= to.width:
+        _keep_words(table, to.width - indent)
         return table
     heads = [str(column.header) for column in table.columns]
     longest = max(map(len, heads))
@@ -186,3 +188,26 @@ def fitted(table: Table, indent: int = 0) -> RenderableType:
         for row in zip(*(column.cells for column in table.columns), strict=True)
     ]
     return Text("\n\n").join(blocks)
+
+
+def _keep_words(table: Table, width: int) -> None:
+    """Set the widths of the columns so that the table fits, and no word is broken.
+
+    Rich reduces the widest columns first, even to less than the length of a word.
+    """
+    texts = [[str(column.header), *map(str, column.cells)] for column in table.columns]
+    widths = [max(map(cell_len, own)) for own in texts]
+    longest = [max((cell_len(w) for text in own for w in text.split()), default=1) for own in texts]
+    least = [
+        wide if column.no_wrap else word
+        for column, wide, word in zip(table.columns, widths, longest, strict=True)
+    ]
+    _, right, _, _ = table.padding
+    room = width - right * (len(widths) - 1)
+    if sum(widths) <= room or sum(least) > room:
+        return
+    while sum(widths) > room:
+        slack = [wide - short for wide, short in zip(widths, least, strict=True)]
+        widths[slack.index(max(slack))] -= 1
+    for column, wide in zip(table.columns, widths, strict=True):
+        column.width = wide

@@ -138,7 +138,7 @@ class _Campaign:
     def safe(self) -> str:
         """Return a phrase that states how many runs are stored."""
         is_done = self._writer.is_done()
-        verb = "is" if is_done.size == 1 else "are"
+        verb = "is" if 1 in {is_done.size, int(is_done.sum())} else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} stored"
 
     def compute(self, missing: Iterable[int], executor: Executor, reporter: Reporter) -> None:

@@ -7,13 +7,21 @@ import time
 from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LINE_INTERVAL_S = 10.0
 _TITLE_WIDTH = 24  # leaves enough columns for the bar on a terminal of 80 columns
+_BAR_WIDTH, _SHORTEST_BAR, _SHORTEST_WHAT = 20, 5, 5
 _SECONDS_PER_MINUTE = 60
 _MINUTES_PER_HOUR = 60
 
@@ -70,7 +78,10 @@ class EachRun:
     def advance(self, what: str, runs: int = 1) -> None:
         """Print the number of finished runs and `what`, which describes the last finished run."""
         self._done += runs
-        self._say(f"{self._done:,} of {self._total:,} runs are stored  {what}")
+        is_one = 1 in {self._done, self._total}
+        noun = "run" if self._total == 1 else "runs"
+        verb = "is" if is_one else "are"
+        self._say(f"{self._done:,} of {self._total:,} {noun} {verb} stored  {what}")
 
     def note(self, text: str) -> None:
         """Print a message."""
@@ -84,21 +95,23 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, console: Console, units: str = "runs"
     ) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn(units),
-            TimeRemainingColumn(),
-            TextColumn("[dim]{task.fields[what]}"),
-            console=console,
-            transient=True,
-        )
-        short = (
-            title
-            if len(title) <= _TITLE_WIDTH
-            else f"{title[: _TITLE_WIDTH - 1]}\N{HORIZONTAL ELLIPSIS}"
-        )
+        """Create a bar that fits the width of the terminal.
+
+        The number of `units` and the remaining time are always shown. In a narrow terminal, first the
+        description of the last run is left out, then the bar, and then the end of the title.
+        """
+        needed = 2 * len(str(total)) + len(f"/ {units} 0:00:00 ")
+        short = _cut(title, max(1, min(_TITLE_WIDTH, console.width - needed - 1)))
+        room = console.width - needed - len(short) - 1
+        bar_width = min(_BAR_WIDTH, room - 1)
+        self._what_width = room - 1 - bar_width - 1
+        columns: list[ProgressColumn] = [TextColumn("{task.description}")]
+        if bar_width >= _SHORTEST_BAR:
+            columns.append(BarColumn(bar_width=bar_width))
+        columns += [MofNCompleteColumn(), TextColumn(units), TimeRemainingColumn()]
+        if self._what_width >= _SHORTEST_WHAT:
+            columns.append(TextColumn("[dim]{task.fields[what]}"))
+        self._progress = Progress(*columns, console=console, transient=True)
         self._task = self._progress.add_task(short, total=total, completed=done, what="")
 
     def __enter__(self) -> Self:
@@ -112,11 +125,17 @@ class Bar:
 
     def advance(self, what: str, runs: int = 1) -> None:
         """Advance the bar."""
+        what = _cut(what, max(1, self._what_width))
         self._progress.update(self._task, advance=runs, what=what)
 
     def note(self, text: str) -> None:
         """Print a message above the progress bar."""
         self._progress.console.print(text, markup=False, highlight=False)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text with at most `width` characters; an ellipsis marks the missing end."""
+    return text if len(text) <= width else f"{text[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 class Lines:

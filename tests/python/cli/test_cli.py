@@ -500,6 +500,7 @@ def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> No
     assert process.returncode == 130
     safe = len(finished(folder))
     again = "run `cwndlab run mine.toml` to continue"
+    assert safe > 1
     assert err == f"stopped; {safe} of 400 runs are stored; {again}\n"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rich.console import Console
 
@@ -35,3 +37,15 @@ def test_a_terminal_too_narrow_for_the_table_shows_a_line_for_each_value(
     lines = [line.strip() for line in shown(monkeypatch, 25).splitlines()]
     assert sum("limited by" in line for line in lines) == 3
     assert max(map(len, lines)) <= 60  # including the codes of the styles
+
+
+@pytest.mark.parametrize("width", [39, 40, 45, 60])
+def test_no_word_of_a_heading_is_broken(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Console(width=width, force_terminal=True, no_color=True, highlight=False)
+    monkeypatch.setattr(output, "console", lambda: terminal)
+    row = {"stated probability": "0.1 to 0.3", "mean": "0.19", "came true": "0.25"}
+    with terminal.capture() as captured:
+        output.print_rows([{**row, "comparisons": 32}], "table")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", captured.get())
+    assert {"stated", "probability", "came", "true", "comparisons"} <= set(plain.split())
+    assert max(map(len, plain.splitlines())) <= width

@@ -137,7 +137,7 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
         run_study(
             study(), tmp_path / "s", jobs=1, report=lambda *_: Impatient(), again="`cwndlab run x`"
         )
-    assert str(caught.value) == "stopped; 1 of 6 runs are stored; run `cwndlab run x` to continue"
+    assert str(caught.value) == "stopped; 1 of 6 runs is stored; run `cwndlab run x` to continue"
     assert open_results(tmp_path / "s").runs().height == 1
     assert caught.value.exit_status == 130
     ran: list[str] = []

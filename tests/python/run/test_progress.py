@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
 from rich.console import Console
 
-from cwndlab.run.progress import Bar, Lines, format_eta, reporter
+from cwndlab.run.progress import Bar, EachRun, Lines, format_eta, reporter
 
 
 def test_plain_lines_tell_how_far_and_how_long_still() -> None:
@@ -53,6 +54,35 @@ def test_a_long_title_leaves_room_for_the_bar() -> None:
         bar.advance("cubic")
     assert "1/10" in out.getvalue()
     assert "cubic" in out.getvalue()
+
+
+@pytest.mark.parametrize("title", ["Mine", "A title that is much longer than a terminal"])
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+def test_a_narrow_terminal_shows_the_runs_and_the_time_in_full(width: int, title: str) -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, no_color=True)
+    with Bar(title, 4000, 3, console) as bar:
+        bar.advance("a variant with a long name, rate 100 Mbit/s, queue 0.5 BDP")
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue()).replace("\r", "\n")
+    shown = [line for line in last.splitlines() if "4/4000" in line]
+    assert shown
+    assert all(re.search(r"\d:\d\d:\d\d|-:--:--", line) for line in shown)
+    assert max(map(len, shown)) <= width
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "text"),
+    [
+        (14, 0, "1 of 14 runs is stored"),
+        (14, 1, "2 of 14 runs are stored"),
+        (1, 0, "1 of 1 run is stored"),
+    ],
+)
+def test_lines_for_each_run_are_grammatical(total: int, done: int, text: str) -> None:
+    lines: list[str] = []
+    with EachRun(total, done, lines.append) as runs:
+        runs.advance("cubic")
+    assert lines == [f"{text}  cubic"]
 
 
 def test_without_a_terminal_there_are_lines() -> None:
