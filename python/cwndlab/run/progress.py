@@ -97,8 +97,8 @@ class Bar:
     ) -> None:
         """Create a bar that fits the width of the terminal.
 
-        The number of `units` and the remaining time are always shown. In a narrow terminal, first the
-        description of the last run is left out, then the bar, and then the end of the title.
+        The number of `units` and the remaining time are always shown. In a narrow terminal, first
+        the description of the last run is left out, then the bar, and then the end of the title.
         """
         needed = 2 * len(str(total)) + len(f"/ {units} 0:00:00 ")
         short = _cut(title, max(1, min(_TITLE_WIDTH, console.width - needed - 1)))
