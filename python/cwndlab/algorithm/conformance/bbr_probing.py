@@ -40,7 +40,6 @@ _GROWTH_IN_THREE = 3.0
 
 If the growth doubles in each round trip, this ratio is 8."""
 _HALF_S = 10.0
-_SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
 """The losses begin this many round trips after the start of the second ProbeBW_UP. Several values
 are tried, because on a kernel this phase does not start at the same time in every run."""
@@ -57,7 +56,8 @@ def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, s
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 
-def _first_up(bench: Bench) -> Stay:
+def first_up(bench: Bench) -> Stay:
+    """Return the first ProbeBW_UP on the unchanged link."""
     return bench.run("4 s").stay(UP)
 
 
@@ -84,7 +84,7 @@ def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
 
 def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 6: losses end ProbeBW_UP even if the application limits the sender."""
-    begin_s = _first_up(bench).begin_s - RTT_S
+    begin_s = first_up(bench).begin_s - RTT_S
     limited = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S)
     up = limited.stay(UP)
     at_s = up.begin_s + 8 * RTT_S
@@ -109,7 +109,7 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 7: without losses, application-limited BBR never leaves ProbeBW_UP or Startup."""
-    up = _first_up(bench)
+    up = first_up(bench)
     run = bench.run_limited("5 s", up.begin_s - RTT_S, _LIMITED_MBIT_S)
     stay = run.stay(UP)
     run.require_limited(stay.begin_s)
@@ -288,62 +288,9 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
     )
 
 
-def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 18: BBR undoes a spurious fast recovery.
-
-    Single packets arrive 25 ms late; duplicate SACKs then show that no packet was lost.
-    """
-    late = {"kind": "late", "share": "1 %", "delay": "25 ms", "gap": 40}
-    run = bench.run("3 s", {"delay": "10 ms", "reorder": late})
-    undone = [t_s for t_s, event in run.events if event == "undo"]
-    recoveries = [t_s for t_s, event in run.events if event == "recovery"]
-    yield within("recoveries undone", len(undone), 1, 1000, digits=0)
-    returns = [
-        run.next_phase(down)
-        for down in run.stays
-        if down.phase == DOWN
-        and _before(run, down) == UP
-        and any(abs(t_s - down.begin_s) < _SAME_ACK_S for t_s in recoveries)
-        and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
-    ]
-    if not returns:
-        msg = "no probe_bw_up ended because of a spurious recovery"
-        raise NotReachedError(msg)
-    wanted = "after the undo, BBR enters ProbeBW_REFILL to repeat the interrupted ProbeBW_UP"
-    yield CaseCheck(wanted, set(returns) == {REFILL}, ", ".join(returns))
-    cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
-    ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
-    yield within(
-        "smallest window after an undo, relative to the window before the recovery",
-        min(ratios),
-        0.9,
-        3,
-    )
-
-
-def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 19: BBR undoes a spurious timeout; the link has held all packets for 450 ms."""
-    up = _first_up(bench)
-    at_s = up.begin_s + RTT_S / 2
-    hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]
-    run = bench.run("4.5 s", {"outages": hold})
-    run.require(at_s, UP)
-    undone = [t_s for t_s, event in run.events if event == "undo"]
-    yield within("timeouts", run.row["timeouts"], 1, 3, digits=0)
-    yield within("timeouts undone", len(undone), 1, 3, digits=0)
-    if not undone:
-        return
-    phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
-    yield follows(
-        "BBR is in ProbeBW_UP or ProbeBW_REFILL again after the undo", ", ".join(phases), UP, REFILL
-    )
-    window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
-    yield within("window after the undo, relative to the window before the timeout", window, 0.9, 3)
-
-
 def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 21: losses in ProbeBW_UP lower an inflight bound that earlier losses have set."""
-    first = _first_up(bench)
+    first = first_up(bench)
     first_s = first.begin_s + RTT_S / 2
     pulse = _pulse(first_s, "20 %")
     run = bench.run("4.9 s", {"schedule": pulse})
@@ -405,13 +352,3 @@ def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
     others = {each.phase for each in run.stays if each.begin_s > stay.begin_s}
     yield CaseCheck("ProbeBW continues", others <= set(PROBE_BW) and not probes,
                 ", ".join(sorted(others)))  # fmt: skip
-
-
-def _before(run: Observation, stay: Stay) -> str:
-    earlier = [each for each in run.stays if each.begin_s < stay.begin_s]
-    return earlier[-1].phase if earlier else ""
-
-
-def _kept(run: Observation, undone_s: float, before_s: float, after_s: float) -> float:
-    after = run.at("cwnd_pkts", undone_s + after_s)
-    return after / run.at("cwnd_pkts", undone_s - before_s)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.algorithm.conformance import bbr_probing as probing
 from cwndlab.algorithm.conformance import bbr_startup as startup
+from cwndlab.algorithm.conformance import bbr_undo as undo
 from cwndlab.algorithm.conformance.bench import Bench, NotReachedError, check_phases
 from cwndlab.algorithm.conformance.case import Case, CaseCheck, CaseOutcome
 from cwndlab.algorithm.conformance.case_runs import KernelRuns, SimulatedRuns, VmRuns
@@ -55,8 +56,8 @@ BBR_CASES = (
         16, "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down", probing.slower_link
     ),
     Case(17, "Handling Token Bucket Policers", probing.policer),
-    Case(18, "Handling Spurious Fast Recovery", probing.spurious_recovery),
-    Case(19, "Handling Spurious RTO Recovery", probing.spurious_timeout),
+    Case(18, "Handling Spurious Fast Recovery", undo.spurious_recovery),
+    Case(19, "Handling Spurious RTO Recovery", undo.spurious_timeout),
     Case(20, "Entering and Exiting PROBE_RTT During STARTUP", startup.probe_rtt_in_startup),
     Case(
         21, "Handling Loss During PROBE_UP After inflight_longterm is Set", probing.loss_above_bound
