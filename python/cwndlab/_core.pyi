@@ -37,8 +37,10 @@ __all__ = [
     "parse_link_line",
     "parse_quantity",
     "parse_queue",
+    "probe",
     "protections",
     "queue_size",
+    "read_packet_trains",
     "read_preset",
     "read_trace",
     "read_trace_folder",
@@ -292,10 +294,27 @@ class Trace(TypedDict):
     understood: str
 
 @type_check_only
-class RecordedDirection(Trace):
-    """One direction of a recorded network: its trace, and its unloaded delay if known."""
+class PacketTrains(TypedDict):
+    """Packet trains recorded on an idle link; `kind` is `light`, `content` the trains in UTF-8."""
 
-    delay_ns: int | None
+    kind: str
+    content: bytes
+    duration_s: float
+    shortest_delay_ns: int
+    understood: str
+
+@type_check_only
+class RecordedPacketTrains(PacketTrains):
+    """Packet trains from a file of a folder."""
+
+    file: str
+
+@type_check_only
+class RecordedDirection(Trace):
+    """One direction of a recorded network: its trace, and its packet trains if recorded."""
+
+    file: str
+    light: RecordedPacketTrains | None
 
 @type_check_only
 class RecordedPath(TypedDict):
@@ -423,6 +442,24 @@ def saturate(
 
     Raises:
         ValueError: an argument is invalid, or nothing limits the rate.
+    """
+
+def probe(
+    scenario_json: str,
+    traces: Mapping[str, bytes],
+    direction: str,
+    user: int,
+    sent_ns: list[int],
+) -> list[int | None]:
+    """Send packets of 1500 bytes over a scenario's path at given times, for one user.
+
+    The scenario's flows are ignored, and the GIL is released meanwhile.
+
+    Returns:
+        The delay of each packet in nanoseconds; None if it is lost.
+
+    Raises:
+        ValueError: an argument is invalid.
     """
 
 @type_check_only
@@ -612,6 +649,18 @@ def read_trace(
             line, and names the columns and the argument that resolves the ambiguity.
     """
 
+def read_packet_trains(content: bytes, name: str) -> PacketTrains:
+    """Read packet trains that were recorded on an idle link.
+
+    Args:
+        content: the file, which may be compressed with gzip.
+        name: name of the file in messages.
+
+    Raises:
+        ValueError: the file does not contain packet trains; the message begins with `name` and the
+            line.
+    """
+
 def read_trace_folder(files: list[tuple[str, bytes]], name: str) -> RecordedPath:
     """Read the files of a CellReplay folder, given as pairs of name and content.
 
@@ -634,12 +683,20 @@ class Files(Protocol):
         time_column: str | None,
         time_unit: str | None,
         way: str,
-    ) -> tuple[str, bool, int, bool, int | None]:
+    ) -> tuple[str, bool, int, bool, tuple[str, int] | None]:
         """Read a recorded link from a file, or one direction from a folder: `down` or `up`.
 
         Returns:
             Its name in scenarios, whether it is a Mahimahi trace, its mean rate in bits per second,
-            whether it is from a folder, and its delay in nanoseconds if the folder states it.
+            whether it is from a folder, and the folder's packet trains as `packet_trains` returns
+            them, if it contains any.
+        """
+
+    def packet_trains(self, path: str) -> tuple[str, int]:
+        """Read packet trains.
+
+        Returns:
+            Their name in scenarios, and the shortest delay of a train in nanoseconds.
         """
 
 _Problems: TypeAlias = list[tuple[tuple[str | int, ...], str]]

@@ -31,7 +31,7 @@ from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.trains import TrainReceiver
 from cwndlab.papers.claims import parse_claims
 from cwndlab.papers.expression import Expression
-from cwndlab.resolve.traces import Told, read_trace
+from cwndlab.resolve.traces import Told, read_packet_trains, read_trace
 from cwndlab.results.manifest import COPY, MANIFEST, located, read_manifest
 from cwndlab.results.tables import encode_result
 from cwndlab.text import quantity
@@ -137,6 +137,8 @@ def trace(data: bytes) -> None:
     for told in (Told(), Told(column="2", unit="kbit/s", time_column="1", time_unit="ms")):
         with contextlib.suppress(CwndlabError):
             assert read_trace(_FILE, told).info["duration_s"] > 0
+    with contextlib.suppress(CwndlabError):
+        assert read_packet_trains(_FILE).info["duration_s"] > 0
 
 
 def _import_with(read: Callable[[io.BytesIO, float], Measurement]) -> Callable[[bytes], None]:

@@ -14,6 +14,12 @@ SECOND = 1_000 * MS
 TRACES = {
     "mahimahi": "".join(f"{at}\n" for at in (1, 2, 2, 3, 5, 8, 13, 13, 13, 21, 34, 40)).encode(),
     "log": b"0 4\n1 12\n1.5 0\n1.7 7\n3 2\n",
+    "light": b"0 20 0 0.4 0.4 3 3.2\n60.5 31.7 0\n130 22 0 1 1 1 8 8 9.125 9.125 15\n",
+}
+LIGHT = {
+    "kind": "mahimahi",
+    "path": "mahimahi",
+    "light": {"path": "light", "after_ns": 10 * MS, "delay_ns": 20 * MS},
 }
 LIMIT = {"packets": 50}
 QUEUES: Mapping[str, Json] = {
@@ -65,6 +71,13 @@ WIRES: Mapping[str, Json] = {
         "rate": {"kind": "token_bucket", "bits_per_sec": 8_000_000, "burst_bytes": 20_000}
     },
     "mahimahi": {"rate": {"kind": "mahimahi", "path": "mahimahi"}, "framing_bytes": 4},
+    "light": {"rate": LIGHT, "framing_bytes": 4},
+    "light-codel": {"rate": LIGHT, "framing_bytes": 4, "queue": QUEUES["codel"]},
+    "light-outage": {
+        "rate": LIGHT,
+        "framing_bytes": 4,
+        "outages": [{"start_ns": SECOND, "stop_ns": 2 * SECOND, "kind": "hold"}],
+    },
     "log": {"rate": {"kind": "log", "path": "log"}},
     "held-log": {"rate": {"kind": "log", "path": "log", "hold": False}},
     "framed": {"framing_bytes": 38},

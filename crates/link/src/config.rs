@@ -89,6 +89,9 @@ pub enum RateConfig {
     Mahimahi {
         /// Name under which the caller provides the trace.
         path: String,
+        /// Packet trains that apply instead while the load is light, if they were recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        light: Option<LightConfig>,
     },
     /// A log of throughput over time, repeated forever.
     Log {
@@ -98,6 +101,20 @@ pub enum RateConfig {
         #[serde(default = "yes")]
         hold: bool,
     },
+}
+
+/// Service by recorded packet trains while the load is light.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LightConfig {
+    /// Name under which the caller provides the packet trains.
+    pub path: String,
+    /// Idle time after which a packet begins a train.
+    #[serde(rename = "after_ns")]
+    pub after: Duration,
+    /// The part of the trains' delays that is propagation, which the stage's delay includes.
+    #[serde(rename = "delay_ns")]
+    pub delay: Duration,
 }
 
 impl Default for RateConfig {

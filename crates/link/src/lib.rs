@@ -43,13 +43,13 @@ pub use ack::Ack;
 pub use any::AnyLink;
 pub use chain::Chain;
 pub use config::{
-    AckFilter, AqmConfig, DualPi2Config, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig,
-    OutageConfig, OutageKind, PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig,
-    ReorderConfig, StageConfig, StepConfig, Transition,
+    AckFilter, AqmConfig, DualPi2Config, EarlyDiscard, FqCodelConfig, JitterConfig, LightConfig,
+    LossConfig, OutageConfig, OutageKind, PieConfig, PoliceConfig, QueueConfig, RateConfig,
+    RedConfig, ReorderConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use cwndlab_trace::{
-    OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
+    LightTrace, OpportunityTrace, RateLog, RateTrace, TraceError, TraceKind, TraceProblem, Traces,
 };
 pub use direction::Direction;
 pub use distance::Distance;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cellular::CellConfig;
-use crate::config::{RateConfig, StageConfig};
-use crate::{Direction, RateTrace, TraceError, Traces, WifiConfig};
+use crate::config::{LightConfig, RateConfig, StageConfig};
+use crate::{Direction, LightTrace, RateTrace, TraceError, Traces, WifiConfig};
 
 /// The path between the network and its users.
 ///
@@ -128,13 +128,20 @@ impl PathConfig {
     ) -> Result<(), (String, TraceError)> {
         for rate in self.rates() {
             let (name, parse): (_, fn(&[u8]) -> _) = match rate {
-                RateConfig::Mahimahi { path } => (path, RateTrace::parse_mahimahi),
+                RateConfig::Mahimahi { path, .. } => (path, RateTrace::parse_mahimahi),
                 RateConfig::Log { path, .. } => (path, RateTrace::parse_log),
                 _ => continue,
             };
             if let (None, Some(content)) = (traces.find(name), contents.get(name)) {
                 let trace = parse(content.as_ref()).map_err(|error| (name.clone(), error))?;
                 traces.insert(name.clone(), trace);
+            }
+            let RateConfig::Mahimahi { light: Some(LightConfig { path, .. }), .. } = rate else {
+                continue;
+            };
+            if let (None, Some(content)) = (traces.find_light(path), contents.get(path)) {
+                let trace = LightTrace::parse(content.as_ref());
+                traces.insert_light(path.clone(), trace.map_err(|error| (path.clone(), error))?);
             }
         }
         Ok(())

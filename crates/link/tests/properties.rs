@@ -6,9 +6,10 @@ use common::{Frame, Left, Outcome, drain, ms, run, us};
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    AnyLink, DualPi2Config, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig,
-    OutageConfig, OutageKind, PieConfig, PoliceConfig, Probability, QueueConfig, RateConfig,
-    RateTrace, RedConfig, StageConfig, Stages, StepConfig, Traces, Transition, Wire,
+    AnyLink, DualPi2Config, FqCodelConfig, JitterConfig, LightConfig, LightTrace, Link,
+    LinkEventKind, LossConfig, OutageConfig, OutageKind, PieConfig, PoliceConfig, Probability,
+    QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig, Stages, StepConfig, Traces,
+    Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;
@@ -26,7 +27,15 @@ fn rates() -> impl Strategy<Value = RateConfig> {
         rate.clone().prop_map(|rate| RateConfig::Fixed { rate }),
         (rate, 1_000_u64..10_000)
             .prop_map(|(rate, burst)| RateConfig::TokenBucket { rate, burst: Bytes(burst) }),
-        Just(RateConfig::Mahimahi { path: "mahimahi".to_owned() }),
+        Just(RateConfig::Mahimahi { path: "mahimahi".to_owned(), light: None }),
+        (0_u64..30).prop_map(|after_ms| RateConfig::Mahimahi {
+            path: "mahimahi".to_owned(),
+            light: Some(LightConfig {
+                path: "light".to_owned(),
+                after: Duration::from_millis(after_ms),
+                delay: Duration::from_millis(3),
+            }),
+        }),
         any::<bool>().prop_map(|hold| RateConfig::Log { path: "log".to_owned(), hold }),
     ]
 }
@@ -255,6 +264,8 @@ fn traces() -> Traces {
     let mahimahi = b"0\n1\n1\n3\n3\n3\n10\n11\n25\n";
     let log = b"0,12\n0.02,0\n0.04,3.7\n0.06,30\n";
     traces.insert("mahimahi", RateTrace::parse_mahimahi(mahimahi).expect("a trace"));
+    let light = b"0 5 0 0.2 3\n30 9 0\n70 5.5 0 0 0 0.5 7 9\n";
+    traces.insert_light("light", LightTrace::parse(light).expect("trains"));
     traces.insert("log", RateTrace::parse_log(log).expect("a log"));
     traces
 }

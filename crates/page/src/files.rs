@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use cwndlab_texts::{Files, PresetFile, Recording, Told, Way};
+use cwndlab_texts::{Files, PacketTrains, PresetFile, Recording, Told, Way};
 use cwndlab_trace::{ReadOptions, Reading, TraceKind};
 use sha2::{Digest, Sha256};
 
@@ -26,11 +26,16 @@ pub(crate) struct ReadTrace {
     pub(crate) content: Vec<u8>,
     /// Length of one repetition of the trace.
     pub(crate) duration_s: f64,
-    /// Mean rate of the trace.
-    pub(crate) mean_bits_per_sec: u64,
+    /// Mean rate of the trace; none for packet trains.
+    pub(crate) mean_bits_per_sec: Option<u64>,
 }
 
 impl PageFiles {
+    fn dropped(&self, path: &str) -> Result<&[u8], String> {
+        let file = self.recordings.get(path).map(Vec::as_slice);
+        file.ok_or_else(|| format!("{path}: this recording is missing; drop the file on the page"))
+    }
+
     /// The recordings that were read since the last call.
     pub(crate) fn take_read(&self) -> Vec<ReadTrace> {
         self.read.take()
@@ -51,13 +56,7 @@ impl Files for PageFiles {
 
     fn recording(&self, told: &Told, _: Way) -> Result<Recording, String> {
         let Told { path, column, unit, time_column, time_unit } = told.clone();
-        let file = self.recordings.get(&path);
-        let file = file.ok_or_else(|| {
-            format!(
-                "{path}: this recording is missing; drop the file \
-            on the page"
-            )
-        })?;
+        let file = self.dropped(&path)?;
         let options = ReadOptions { column, unit, time_column, time_unit };
         let reading =
             cwndlab_trace::read(file, &options).map_err(|error| format!("{path}: {error}"))?;
@@ -65,22 +64,40 @@ impl Files for PageFiles {
         self.read.borrow_mut().push(ReadTrace {
             name: recording.name.clone(),
             duration_s: reading.trace.period().as_secs_f64(),
-            mean_bits_per_sec: recording.mean_bits_per_sec,
+            mean_bits_per_sec: Some(recording.mean_bits_per_sec),
             content: reading.content,
         });
         Ok(recording)
     }
+
+    fn packet_trains(&self, path: &str) -> Result<PacketTrains, String> {
+        let reading = cwndlab_trace::read_light(self.dropped(path)?);
+        let reading = reading.map_err(|error| format!("{path}: {error}"))?;
+        let name = content_name(&reading.content);
+        let shortest_delay_ns = reading.trace.shortest_delay().as_nanos();
+        self.read.borrow_mut().push(ReadTrace {
+            name: name.clone(),
+            duration_s: reading.trace.period().as_secs_f64(),
+            mean_bits_per_sec: None,
+            content: reading.content,
+        });
+        Ok(PacketTrains { name, shortest_delay_ns })
+    }
+}
+
+fn content_name(content: &[u8]) -> String {
+    let digest = Sha256::digest(content);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
 }
 
 fn recorded(reading: &Reading) -> Recording {
-    let digest = Sha256::digest(&reading.content);
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let mean_mbit_s = reading.trace.mean_rate().as_mbit_per_sec_f64();
     Recording {
-        name: format!("sha256:{hex}"),
+        name: content_name(&reading.content),
         is_mahimahi: reading.kind() == TraceKind::Mahimahi,
         mean_bits_per_sec: ((mean_mbit_s * 1e6).round_ties_even() as u64).max(1),
         is_of_folder: false,
-        delay_ns: None,
+        light: None,
     }
 }

@@ -6,7 +6,7 @@ use cwndlab_cc::Algorithms;
 use cwndlab_link::Traces;
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
-use cwndlab_trace::ReadOptions;
+use cwndlab_trace::{ReadOptions, TraceProblem};
 use serde_json::json;
 
 use crate::files::PageFiles;
@@ -39,11 +39,18 @@ impl Session {
     /// # Errors
     /// The reason why it is not a recording.
     pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) -> Result<String, String> {
-        let reading = cwndlab_trace::read(content, &ReadOptions::default());
-        let reading = reading.map_err(|error| format!("{name}: {error}"))?;
+        let read = cwndlab_trace::read(content, &ReadOptions::default())
+            .map(|reading| (reading.understood.to_string(), reading.trace.period()));
+        let read = match read {
+            Err(error) if error.problem == TraceProblem::PacketTrains => {
+                cwndlab_trace::read_light(content)
+                    .map(|reading| (reading.trace.to_string(), reading.trace.period()))
+            }
+            other => other,
+        };
+        let (understood, period) = read.map_err(|error| format!("{name}: {error}"))?;
         self.files.recordings.insert(name.to_owned(), content.to_vec());
-        let understood = reading.understood.to_string();
-        let duration_s = reading.trace.period().as_secs_f64();
+        let duration_s = period.as_secs_f64();
         Ok(json!({ "understood": understood, "duration_s": duration_s }).to_string())
     }
 
@@ -68,7 +75,10 @@ impl Session {
     /// Problems with the link or its recordings.
     pub(crate) fn queue(&self, link: &str) -> Result<String, String> {
         let (resolved, traces) = scenarios::resolved(link, &self.files)?;
-        let rates = traces.into_iter().map(|trace| (trace.name, trace.mean_bits_per_sec)).collect();
+        let rates = traces
+            .into_iter()
+            .filter_map(|trace| Some((trace.name, trace.mean_bits_per_sec?)))
+            .collect();
         Ok(queues::narrowest_queue(&resolved, &rates).to_string())
     }
 

@@ -24,6 +24,7 @@ use cwndlab_cc::Algorithms;
 use cwndlab_link::{Direction, Traces};
 use cwndlab_scenario::Scenario;
 use cwndlab_sim::BEHAVIOUR_EPOCH;
+use cwndlab_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -51,9 +52,9 @@ mod _core {
         without_defaults,
     };
     #[pymodule_export]
-    use super::traces::{read_trace, read_trace_folder};
+    use super::traces::{read_packet_trains, read_trace, read_trace_folder};
     #[pymodule_export]
-    use super::{Stop, check_scenario, drawn_ns, run, run_seed, saturate};
+    use super::{Stop, check_scenario, drawn_ns, probe, run, run_seed, saturate};
 
     use pyo3::prelude::*;
 
@@ -150,11 +151,7 @@ fn saturate<'py>(
     direction: &str,
     user: u16,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let direction = match direction {
-        "forward" => Direction::Forward,
-        "reverse" => Direction::Reverse,
-        _ => return Err(PyValueError::new_err("direction must be forward or reverse")),
-    };
+    let direction = direction_of(direction)?;
     let saturation = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
         let mut known = Traces::new();
@@ -164,6 +161,37 @@ fn saturate<'py>(
             .map_err(errors::scenario)
     })?;
     columns::saturation(py, saturation)
+}
+
+/// Measures the delays of packets that are sent at given times, and releases the GIL meanwhile.
+#[pyfunction]
+fn probe(
+    py: Python<'_>,
+    scenario_json: &str,
+    traces: BTreeMap<String, Vec<u8>>,
+    direction: &str,
+    user: u16,
+    sent_ns: Vec<u64>,
+) -> PyResult<Vec<Option<u64>>> {
+    let direction = direction_of(direction)?;
+    py.detach(|| {
+        let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
+        let mut known = Traces::new();
+        read_traces(&scenario, &traces, &mut known)?;
+        let sent: Vec<Time> = sent_ns.into_iter().map(Time::from_nanos).collect();
+        let delays =
+            cwndlab_sim::probe(&scenario.path, &known, scenario.seed, direction, user, &sent);
+        let delays = delays.map_err(errors::scenario)?;
+        Ok(delays.into_iter().map(|delay| Some(delay?.as_nanos())).collect())
+    })
+}
+
+fn direction_of(name: &str) -> PyResult<Direction> {
+    match name {
+        "forward" => Ok(Direction::Forward),
+        "reverse" => Ok(Direction::Reverse),
+        _ => Err(PyValueError::new_err("direction must be forward or reverse")),
+    }
 }
 
 /// Adds the traces that a scenario names to those already read.

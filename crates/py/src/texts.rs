@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use cwndlab_texts::{
-    Files, Place, Preset, PresetFile, Problem, Quantity, QueueLimit, Recording, Step, Told, Way,
+    Files, PacketTrains, Place, Preset, PresetFile, Problem, Quantity, QueueLimit, Recording, Step,
+    Told, Way,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -241,8 +242,16 @@ impl Files for PythonFiles<'_, '_> {
         let Told { path, column, unit, time_column, time_unit } = told;
         let arguments = (path, column, unit, time_column, time_unit, way);
         let answer = self.object.call_method1("recording", arguments);
-        let (name, is_mahimahi, mean_bits_per_sec, is_of_folder, delay_ns) =
+        let (name, is_mahimahi, mean_bits_per_sec, is_of_folder, light) =
             self.sentence(answer.and_then(|found| found.extract()))?;
-        Ok(Recording { name, is_mahimahi, mean_bits_per_sec, is_of_folder, delay_ns })
+        let light: Option<(String, u64)> = light;
+        let light = light.map(|(name, shortest_delay_ns)| PacketTrains { name, shortest_delay_ns });
+        Ok(Recording { name, is_mahimahi, mean_bits_per_sec, is_of_folder, light })
+    }
+
+    fn packet_trains(&self, path: &str) -> Result<PacketTrains, String> {
+        let answer = self.object.call_method1("packet_trains", (path,));
+        let (name, shortest_delay_ns) = self.sentence(answer.and_then(|found| found.extract()))?;
+        Ok(PacketTrains { name, shortest_delay_ns })
     }
 }

@@ -1,6 +1,6 @@
 //! Reads recorded links from a file or a folder.
 
-use cwndlab_trace::{ReadOptions, Reading, RecordedDirection, TraceKind};
+use cwndlab_trace::{LightReading, ReadOptions, Reading, RecordedDirection, TraceKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -38,9 +38,39 @@ pub(crate) fn read_trace_folder<'py>(
     Ok(result)
 }
 
+/// Reads packet trains recorded under light load and describes them.
+#[pyfunction]
+pub(crate) fn read_packet_trains<'py>(
+    py: Python<'py>,
+    content: &[u8],
+    name: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let reading = py.detach(|| cwndlab_trace::read_light(content));
+    train_facts(py, &reading.map_err(|error| errors::trace(name, &error))?)
+}
+
 fn direction<'py>(py: Python<'py>, one: &RecordedDirection) -> PyResult<Bound<'py, PyDict>> {
     let result = facts(py, &one.trace)?;
-    result.set_item("delay_ns", one.delay.map(|delay| delay.as_nanos()))?;
+    result.set_item("file", &one.file)?;
+    let light = match &one.light {
+        Some((file, reading)) => {
+            let facts = train_facts(py, reading)?;
+            facts.set_item("file", file)?;
+            Some(facts)
+        }
+        None => None,
+    };
+    result.set_item("light", light)?;
+    Ok(result)
+}
+
+fn train_facts<'py>(py: Python<'py>, reading: &LightReading) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    result.set_item("kind", "light")?;
+    result.set_item("content", PyBytes::new(py, &reading.content))?;
+    result.set_item("duration_s", reading.trace.period().as_secs_f64())?;
+    result.set_item("shortest_delay_ns", reading.trace.shortest_delay().as_nanos())?;
+    result.set_item("understood", reading.trace.to_string())?;
     Ok(result)
 }
 

@@ -12,6 +12,7 @@ mod ingress;
 mod node;
 mod path;
 mod pcap;
+mod probe;
 mod recorder;
 mod run;
 mod sampling;
@@ -19,6 +20,7 @@ mod saturate;
 mod socket;
 mod wake;
 
+pub use probe::probe;
 pub use run::{RunError, check, run, run_in_parts, run_unless_stopped};
 pub use saturate::{Saturation, saturate};
 

@@ -44,9 +44,10 @@ columns Saturation {
 
 /// A packet of the source.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
-    sent: Time,
-    user: u16,
+pub(crate) struct Probe {
+    pub(crate) sent: Time,
+    pub(crate) user: u16,
+    pub(crate) number: usize,
 }
 
 impl Packet for Probe {
@@ -130,7 +131,7 @@ struct Source {
 impl Source {
     fn send(&mut self, now: Time) -> Admission {
         let Self { port, user, .. } = *self;
-        self.link.handle_packet(now, port, Probe { sent: now, user })
+        self.link.handle_packet(now, port, Probe { sent: now, user, number: 0 })
     }
 
     /// Sends until the queue is full.

@@ -38,13 +38,24 @@ impl Part {
         back
     }
 
-    /// A wire's delays in both directions.
-    fn delays_ns(&self) -> [u64; 2] {
+    /// A wire's written delays in both directions, and those of its packet trains;
+    /// those of the forward direction also apply to a reverse direction that is not written.
+    fn delays_ns(&self, files: &dyn Files) -> Refused<[[u64; 2]; 2]> {
         let delay_ns = |table: &Value| {
             let delay = known(&DURATION, table.get("delay"));
             delay.and_then(|delay| u64::try_from(delay).ok()).unwrap_or(0)
         };
-        [delay_ns(&self.link), delay_ns(&self.back())]
+        let wire = Wire { table: &self.link, place: self.place.clone(), way: Way::Down };
+        let busy_ns = |wire: &Wire<'_>| wire.busy_delay_ns(files).map_err(|one| vec![one]);
+        let down_ns = busy_ns(&wire)?;
+        let up_ns = match &self.reverse {
+            Some(table) => {
+                let place = self.place.key("reverse");
+                busy_ns(&Wire { table, place, way: Way::Up })?
+            }
+            None => down_ns,
+        };
+        Ok([[delay_ns(&self.link), delay_ns(&self.back())], [down_ns, up_ns]])
     }
 }
 
@@ -141,11 +152,14 @@ pub(crate) fn chain_path(
         media.push(medium.map(|(kind, path)| (kind, server_ns, path)));
     }
     let each = parts.iter().zip(&media);
-    let delays = each.map(|(part, medium)| match medium {
-        Some((_, _, path)) => medium_delay_ns(path),
-        None => total(&part.delays_ns()),
-    });
-    let sum = delays.collect::<Option<Vec<u64>>>().and_then(|delays| total(&delays));
+    let mut delays = Vec::new();
+    for (part, medium) in each {
+        delays.push(match medium {
+            Some((_, _, path)) => medium_delay_ns(path),
+            None => total(part.delays_ns(files)?.as_flattened()),
+        });
+    }
+    let sum = delays.into_iter().collect::<Option<Vec<u64>>>().and_then(|delays| total(&delays));
     let rtt_ns = sum.ok_or_else(|| vec![Problem::new(&first, TOO_LONG)])?;
     let mut links = Vec::new();
     for (n, (part, medium)) in parts.iter().zip(media).enumerate() {
@@ -161,13 +175,17 @@ pub(crate) fn chain_path(
 
 /// Both directions of a wire.
 fn wires(part: &Part, rtt_ns: u64, server_ns: Option<u64>, files: &dyn Files) -> Refused<Value> {
-    let [down_ns, up_ns] = part.delays_ns();
+    let [[down_ns, up_ns], [recorded_ns, _]] = part.delays_ns(files)?;
     let wire = Wire { table: &part.link, place: part.place.clone(), way: Way::Down };
     let mut forward = stage(&wire, down_ns, rtt_ns, files)?;
     let nothing = json!({});
     let table = part.reverse.as_ref().unwrap_or(&nothing);
     let wire = Wire { table, place: part.place.key("reverse"), way: Way::Up };
     let mut reverse = stage(&wire, up_ns, rtt_ns, files)?;
+    if part.reverse.is_none() {
+        farther(&mut reverse, recorded_ns)
+            .ok_or_else(|| vec![Problem::new(&part.place, TOO_LONG)])?;
+    }
     for stage in [&mut forward, &mut reverse] {
         let moved = farther(stage, server_ns.unwrap_or(0));
         moved.ok_or_else(|| vec![Problem::new(&part.place, TOO_LONG)])?;
@@ -175,25 +193,14 @@ fn wires(part: &Part, rtt_ns: u64, server_ns: Option<u64>, files: &dyn Files) ->
     Ok(json!({"kind": "wire", "forward": [forward], "reverse": [reverse]}))
 }
 
-/// Adds the reverse direction and the delays of a folder of recordings, unless they are written.
+/// Adds the reverse direction of a folder of recordings, unless it is written.
 pub(crate) fn with_recorded(mut part: Part, files: &dyn Files) -> Refused<Part> {
     let Some(told) = Told::of(&part.link) else { return Ok(part) };
     let place = part.place.key("trace");
-    let read = |way| files.recording(&told, way).map_err(|said| vec![Problem::new(&place, said)]);
-    let down = read(Way::Down)?;
-    if !down.is_of_folder {
-        return Ok(part);
-    }
-    let nanoseconds = |delay_ns: u64| Value::from(format!("{delay_ns} ns"));
-    if part.reverse.is_none() {
-        let mut reverse = json!({"trace": told.path});
-        if let Some(delay_ns) = read(Way::Up)?.delay_ns {
-            reverse["delay"] = nanoseconds(delay_ns);
-        }
-        part.reverse = Some(reverse);
-    }
-    if let Some(delay_ns) = down.delay_ns.filter(|_| !has(&part.link, "delay")) {
-        part.link["delay"] = nanoseconds(delay_ns);
+    let down = files.recording(&told, Way::Down);
+    let down = down.map_err(|said| vec![Problem::new(&place, said)])?;
+    if down.is_of_folder && part.reverse.is_none() {
+        part.reverse = Some(json!({"trace": told.path}));
     }
     Ok(part)
 }

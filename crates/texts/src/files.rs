@@ -13,6 +13,12 @@ pub trait Files {
     /// # Errors
     /// If the file cannot be read or is not a recording; the text says why.
     fn recording(&self, told: &Told, way: Way) -> Result<Recording, String>;
+
+    /// Returns packet trains recorded under light load.
+    ///
+    /// # Errors
+    /// If the file cannot be read or does not contain packet trains; the text says why.
+    fn packet_trains(&self, path: &str) -> Result<PacketTrains, String>;
 }
 
 /// A preset's file.
@@ -61,6 +67,15 @@ pub struct Recording {
     pub mean_bits_per_sec: u64,
     /// Whether it is a direction of a folder.
     pub is_of_folder: bool,
-    /// Delay without load, if the folder contains it.
-    pub delay_ns: Option<u64>,
+    /// Packet trains recorded at the same time under light load, if the folder contains them.
+    pub light: Option<PacketTrains>,
+}
+
+/// Packet trains recorded under light load.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PacketTrains {
+    /// Name in scenarios: the hash of their content.
+    pub name: String,
+    /// The shortest one-way delay of a train's first packet.
+    pub shortest_delay_ns: u64,
 }

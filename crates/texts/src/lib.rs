@@ -32,7 +32,7 @@ mod words;
 
 pub use defaults::without_defaults;
 pub use document::Document;
-pub use files::{Files, PresetFile, Recording, Told, Way};
+pub use files::{Files, PacketTrains, PresetFile, Recording, Told, Way};
 pub use inline::parse_inline;
 pub use leaves::counts_of;
 pub use link::checked_link;

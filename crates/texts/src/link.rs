@@ -120,6 +120,11 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
             let message = format!("\"{key}\" describes a \"trace\", but this link has no trace");
             return Some(Problem::new(&place.key(key), message));
         }
+        if has(stage, "light_trace") && !has(stage, "trace") {
+            let message = "\"light_trace\" applies while the load is light, but this link has no \
+                \"trace\" that was recorded under load; add one";
+            return Some(Problem::new(&place.key("light_trace"), message));
+        }
         if has(stage, "burst") && !has(stage, "rate") {
             let message = "\"burst\" makes the rate a token bucket, but this link has no \
                 \"rate\"; add one";

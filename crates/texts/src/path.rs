@@ -185,12 +185,21 @@ fn wires(
     let delays_ns = |wires: &[Wire<'_>]| -> Vec<u64> {
         wires.iter().map(|wire| wire.delay_ns().unwrap_or(0)).collect()
     };
+    let busy_ns = |wires: &[Wire<'_>]| -> Refused<Vec<u64>> {
+        let each = wires.iter().map(|wire| wire.busy_delay_ns(files));
+        each.collect::<Result<_, _>>().map_err(|problem| vec![problem])
+    };
+    let (down_busy_ns, up_busy_ns) = (busy_ns(&forward)?, busy_ns(&reverse)?);
     let sum = |delays: &[u64]| total(delays).ok_or_else(|| one(&here, TOO_LONG));
     let (down_ns, mut up_ns) = (delays_ns(&forward), delays_ns(&reverse));
     if reverse.iter().all(|wire| wire.delay_ns().is_none()) {
-        *up_ns.last_mut().expect("there is one wire at least") = sum(&down_ns)?;
+        let is_recorded = up_busy_ns.iter().any(|&busy_ns| busy_ns > 0);
+        let recorded_ns = if is_recorded { 0 } else { sum(&down_busy_ns)? };
+        *up_ns.last_mut().expect("there is one wire at least") =
+            sum(&[sum(&down_ns)?, recorded_ns])?;
     }
-    let rtt_ns = sum(&[sum(&down_ns)?, sum(&up_ns)?])?;
+    let delays = [&down_ns, &up_ns, &down_busy_ns, &up_busy_ns];
+    let rtt_ns = sum(&delays.into_iter().flatten().copied().collect::<Vec<_>>())?;
     let takes_time = rtt_ns > 0 || server_ns.is_some_and(|delay| delay > 0);
     if !takes_time && !forward.iter().chain(&reverse).any(Wire::takes_time) {
         return Err(one(&here, NO_TIME));

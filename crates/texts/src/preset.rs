@@ -112,9 +112,11 @@ fn checked_document(document: &Value, problems: &mut Vec<Problem>) -> Value {
 
 /// Makes paths of traces relative to the preset's file.
 fn find_traces(link: &mut Value, folder: &str) {
-    if let Some(Value::String(trace)) = link.get_mut("trace") {
-        if !trace.starts_with('/') {
-            *trace = format!("{folder}/{trace}");
+    for key in ["trace", "light_trace"] {
+        if let Some(Value::String(trace)) = link.get_mut(key) {
+            if !trace.starts_with('/') {
+                *trace = format!("{folder}/{trace}");
+            }
         }
     }
     for key in ["wire", "reverse"] {
@@ -219,7 +221,17 @@ fn with_own_keys(given: &Value, own: &Value) -> Value {
 
 const MEDIA: [&str; 2] = ["cell", "wifi"];
 const KEYS_OF_ANY: [&str; 5] = ["name", "preset", "period", "server", "wire"];
-const RATE_KEYS: [&str; 7] =
-    ["rate", "burst", "trace", "column", "unit", "time_column", "time_unit"];
+const RATE_KEYS: [&str; 10] = [
+    "rate",
+    "burst",
+    "trace",
+    "column",
+    "unit",
+    "time_column",
+    "time_unit",
+    "light_trace",
+    "light_after",
+    "busy_delay",
+];
 const PRESET_KEYS: [&str; 8] =
     ["title", "description", "link", "reverse_link", "period", "sources", "ranges", "fixed"];

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::chain::TOO_LONG;
 use crate::check::known;
 use crate::convert::{scenario_key, scenario_table};
-use crate::files::{Files, Told, Way};
+use crate::files::{Files, PacketTrains, Told, Way};
 use crate::keys::LINK_STAGE;
 use crate::parts::has;
 use crate::problem::{Place, Problem};
@@ -28,6 +29,14 @@ struct Speed {
     bits_per_sec: Option<u64>,
     framing_bytes: u64,
     is_trace: bool,
+}
+
+/// Packet trains of a wire.
+struct Light {
+    name: String,
+    after_ns: u64,
+    /// The part of their delays that is propagation.
+    busy_delay_ns: u64,
 }
 
 impl<'a> Wire<'a> {
@@ -58,6 +67,45 @@ impl<'a> Wire<'a> {
         Problem::new(&self.place.key(key), message)
     }
 
+    /// The packet trains that apply while the load is light, if there are any.
+    fn light(&self, files: &dyn Files) -> Result<Option<Light>, Problem> {
+        let Some(told) = Told::of(self.table) else { return Ok(None) };
+        let place = |key: &'static str| move |message| self.problem(key, message);
+        let recording = files.recording(&told, self.way).map_err(place("trace"))?;
+        let trains = match self.table.get("light_trace").and_then(Value::as_str) {
+            Some(path) => Some(files.packet_trains(path).map_err(place("light_trace"))?),
+            None => recording.light,
+        };
+        let Some(PacketTrains { name, shortest_delay_ns }) = trains else {
+            return match ["light_after", "busy_delay"].iter().find(|key| has(self.table, key)) {
+                None => Ok(None),
+                Some(key) => {
+                    let message =
+                        format!("this link has no packet trains; add light_trace, or remove {key}");
+                    Err(self.problem(key, message))
+                }
+            };
+        };
+        if !recording.is_mahimahi {
+            let message = "packet trains need a trace of delivery opportunities (a Mahimahi \
+                trace), but this link's trace is a log of rates; remove light_trace";
+            return Err(self.problem("light_trace", message));
+        }
+        let busy_delay_ns = self.duration("busy_delay").unwrap_or(shortest_delay_ns);
+        if busy_delay_ns > shortest_delay_ns {
+            let message = "the delay of the busy link is longer than the shortest base delay of \
+                the packet trains; write a shorter time, or remove busy_delay";
+            return Err(self.problem("busy_delay", message));
+        }
+        let after_ns = self.duration("light_after").unwrap_or(LIGHT_AFTER_NS);
+        Ok(Some(Light { name, after_ns, busy_delay_ns }))
+    }
+
+    /// The delay of packets while its link with packet trains is sending; 0 without trains.
+    pub(crate) fn busy_delay_ns(&self, files: &dyn Files) -> Result<u64, Problem> {
+        Ok(self.light(files)?.map_or(0, |light| light.busy_delay_ns))
+    }
+
     fn speed(&self, files: &dyn Files) -> Result<Speed, Problem> {
         let framing = self.size("framing");
         let framing_bytes = framing.unwrap_or(0);
@@ -68,7 +116,12 @@ impl<'a> Wire<'a> {
             let name = recording.name;
             if recording.is_mahimahi {
                 let framing_bytes = framing.unwrap_or(MAHIMAHI_FRAMING_BYTES);
-                let rate = json!({"kind": "mahimahi", "path": name});
+                let mut rate = json!({"kind": "mahimahi", "path": name});
+                if let Some(light) = self.light(files)? {
+                    let Light { name, after_ns, busy_delay_ns } = light;
+                    rate["light"] =
+                        json!({"path": name, "after_ns": after_ns, "delay_ns": busy_delay_ns});
+                }
                 return Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: true });
             }
             let hold = self.table.get("hold").and_then(Value::as_bool).unwrap_or(true);
@@ -216,7 +269,7 @@ fn counted(limit: QueueLimit) -> Counted {
     }
 }
 
-/// Converts a wire to a stage of the scenario.
+/// Converts a wire to a stage of the scenario; adds the delay of its packet trains to `delay_ns`.
 pub(crate) fn stage(
     wire: &Wire<'_>,
     delay_ns: u64,
@@ -239,6 +292,8 @@ pub(crate) fn stage(
     stage["rate"] = speed.rate;
     stage["delay_ns"] = Value::from(delay_ns);
     stage["framing_bytes"] = Value::from(speed.framing_bytes);
+    let busy_delay_ns = wire.busy_delay_ns(files).map_err(|problem| vec![problem])?;
+    farther(&mut stage, busy_delay_ns).ok_or_else(|| vec![wire.problem("delay", TOO_LONG)])?;
     if let Some(keys) = stage.as_object_mut() {
         keys.retain(|_, value| !value.is_null());
     }
@@ -323,6 +378,7 @@ fn thousands(count: u128) -> String {
 }
 
 const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
+const LIGHT_AFTER_NS: u64 = 50_000_000;
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
 const AQM_PACKETS: u64 = 1000; // Linux's codel qdisc; high, to leave drops to the AQM
 const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3

@@ -1,8 +1,8 @@
 //! Links as people write them, and the resulting paths.
 
 use cwndlab_texts::{
-    Files, Place, PresetFile, Recording, Told, Way, checked_link, expand, figures_of, resolve,
-    without_defaults,
+    Files, PacketTrains, Place, PresetFile, Recording, Told, Way, checked_link, expand, figures_of,
+    resolve, without_defaults,
 };
 use serde_json::{Value, json};
 
@@ -22,14 +22,20 @@ impl Files for Shelf {
     }
 
     fn recording(&self, told: &Told, way: Way) -> Result<Recording, String> {
-        let delay_ns = if way == Way::Down { 3_000_000 } else { 4_000_000 };
+        let shortest_delay_ns = if way == Way::Down { 3_000_000 } else { 4_000_000 };
+        let is_of_folder = told.path.ends_with('/');
+        let name = format!("{}:{way:?}:light", told.path);
         Ok(Recording {
             name: format!("{}:{way:?}", told.path),
-            is_mahimahi: true,
+            is_mahimahi: !told.path.ends_with(".log"),
             mean_bits_per_sec: 330_000_000,
-            is_of_folder: told.path.ends_with('/'),
-            delay_ns: Some(delay_ns),
+            is_of_folder,
+            light: is_of_folder.then_some(PacketTrains { name, shortest_delay_ns }),
         })
+    }
+
+    fn packet_trains(&self, path: &str) -> Result<PacketTrains, String> {
+        Ok(PacketTrains { name: path.to_owned(), shortest_delay_ns: 7_000_000 })
     }
 }
 
@@ -80,12 +86,64 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
-fn a_folder_gives_both_directions_and_their_delays() {
-    let path = path(json!("trace:net/"));
-    assert_eq!(path["forward"][0]["rate"]["path"], "net/:Down");
-    assert_eq!(path["reverse"][0]["rate"]["path"], "net/:Up");
-    assert_eq!(path["forward"][0]["delay_ns"], 3_000_000);
-    assert_eq!(path["reverse"][0]["delay_ns"], 4_000_000);
+fn a_folder_gives_both_directions_and_their_packet_trains() {
+    let found = path(json!("trace:net/"));
+    let rate = |way: &str| {
+        json!({"kind": "mahimahi", "path": format!("net/:{way}"),
+            "light": {"path": format!("net/:{way}:light"), "after_ns": 50_000_000,
+                "delay_ns": if way == "Down" { 3_000_000 } else { 4_000_000 }}})
+    };
+    assert_eq!(found["forward"][0]["rate"], rate("Down"));
+    assert_eq!(found["reverse"][0]["rate"], rate("Up"));
+    // The shortest delays of the trains.
+    assert_eq!(found["forward"][0]["delay_ns"], 3_000_000);
+    assert_eq!(found["reverse"][0]["delay_ns"], 4_000_000);
+    // A written delay applies to both directions, and is added.
+    let farther = path(json!("trace:net/,delay=10 ms,server=1 ms"));
+    assert_eq!(farther["forward"][0]["delay_ns"], 14_000_000);
+    assert_eq!(farther["reverse"][0]["delay_ns"], 15_000_000);
+}
+
+#[test]
+fn packet_trains_are_a_part_of_a_trace_and_add_their_shortest_delay() {
+    let link = json!({"trace": "a.down", "light_trace": "a.light", "light_after": "9 ms",
+        "schedule": [{"at": "1 s", "delay": "5 ms"}]});
+    let found = path(link);
+    let light = json!({"path": "a.light", "after_ns": 9_000_000, "delay_ns": 7_000_000});
+    assert_eq!(found["forward"][0]["rate"]["light"], light);
+    assert_eq!(found["forward"][0]["delay_ns"], 7_000_000);
+    assert_eq!(found["forward"][0]["schedule"][0]["delay_ns"], 12_000_000);
+    // The other direction has no recording of its own, so the delay applies to it, too.
+    assert_eq!(found["reverse"][0]["delay_ns"], 7_000_000);
+    // The default queue is 1 BDP of both delays, 14 ms, at 330 Mbit/s.
+    assert_eq!(found["forward"][0]["queue"]["packets"], 384);
+    let chain = path(json!({"stage": [
+        {"trace": "a.down", "light_trace": "a.light"}, {"preset": "cell"},
+    ]}));
+    assert_eq!(chain["links"][0]["forward"][0]["delay_ns"], 7_000_000);
+    assert_eq!(chain["links"][0]["reverse"][0]["delay_ns"], 7_000_000);
+    let found = path(json!("trace:a.down,light_trace=a.light,busy_delay=4 ms,delay=1 ms"));
+    assert_eq!(found["forward"][0]["rate"]["light"]["delay_ns"], 4_000_000);
+    assert_eq!(found["forward"][0]["delay_ns"], 5_000_000);
+    assert_eq!(
+        refused(json!("trace:a.down,light_trace=a.light,busy_delay=8 ms")),
+        "link.busy_delay: the delay of the busy link is longer than the shortest base delay of the \
+         packet trains; write a shorter time, or remove busy_delay"
+    );
+    assert_eq!(
+        refused(json!({"rate": "1 Mbit/s", "light_trace": "a.light"})),
+        "link.light_trace: \"light_trace\" applies while the load is light, but this link has no \
+         \"trace\" that was recorded under load; add one"
+    );
+    assert_eq!(
+        refused(json!({"trace": "a.down", "light_after": "5 ms"})),
+        "link.light_after: this link has no packet trains; add light_trace, or remove light_after"
+    );
+    assert_eq!(
+        refused(json!({"trace": "rates.log", "light_trace": "a.light"})),
+        "link.light_trace: packet trains need a trace of delivery opportunities (a Mahimahi \
+         trace), but this link's trace is a log of rates; remove light_trace"
+    );
 }
 
 #[test]

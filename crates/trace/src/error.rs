@@ -47,8 +47,8 @@ pub enum TraceProblem {
     #[error("byte 0x{0:02x} is not text: is the trace a compressed or binary file?")]
     Binary(u8),
     /// A line is too long for a trace.
-    #[error("the line is longer than 1000 bytes: is this file a trace?")]
-    LongLine,
+    #[error("the line is longer than {0} bytes: is this file a trace?")]
+    LongLine(usize),
     /// A word is not what the line requires.
     #[error("`{found}` is not {wanted}")]
     NotANumber {
@@ -188,16 +188,22 @@ pub enum TraceProblem {
     /// An iperf report has no intervals.
     #[error("this iperf3 report contains no intervals: run iperf3 with -i 1")]
     NoIntervals,
-    /// The file is one of several that belong together.
+    /// The file describes the link only while the load is light.
     #[error(
-        "this CellReplay file contains base delays and short packet trains: name the folder that \
-         contains the file, or the file down-pdo in this folder"
+        "this file contains base delays and short packet trains: write its name as light_trace, \
+         beside a trace that was recorded under load, or name CellReplay's folder as trace"
     )]
     PacketTrains,
+    /// A packet of a train arrives before one that was sent earlier.
+    #[error("the arrival {0} ms follows a later one: sort the arrivals of each train")]
+    UnorderedPackets(String),
+    /// The trains have too many packets.
+    #[error("the trace has more than {0} packets: shorten it")]
+    TooManyPackets(usize),
     /// A folder does not contain CellReplay's files.
     #[error(
-        "a folder is a trace only if it contains CellReplay's files down-pdo and up-pdo; \
-        this folder contains {0}"
+        "a folder is a trace only if it contains CellReplay's files down-pdo and up-pdo, or \
+         down-heavy-pdo and up-heavy-pdo; this folder contains {0}"
     )]
     NoCellReplay(String),
     /// The trace has too many lines.

@@ -5,6 +5,7 @@
 //! caller reads the files, and never panic. A parsed trace is shared, so cloning it is cheap.
 
 mod error;
+mod light;
 mod lines;
 mod log;
 mod mahimahi;
@@ -13,11 +14,12 @@ mod read;
 use std::collections::BTreeMap;
 
 pub use error::{TraceError, TraceProblem};
+pub use light::{LightTrace, Train};
 pub use log::RateLog;
 pub use mahimahi::OpportunityTrace;
 pub use read::{
-    Pace, ReadOptions, Reading, RecordedDirection, RecordedPath, Understood, UnderstoodRates, read,
-    read_folder,
+    LightReading, Pace, ReadOptions, Reading, RecordedDirection, RecordedPath, Understood,
+    UnderstoodRates, read, read_folder, read_light,
 };
 
 use cwndlab_units::{Duration, Rate};
@@ -96,6 +98,7 @@ impl RateTrace {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traces {
     by_path: BTreeMap<String, RateTrace>,
+    light_by_path: BTreeMap<String, LightTrace>,
 }
 
 impl Traces {
@@ -112,5 +115,15 @@ impl Traces {
     /// Returns the trace with this name.
     pub fn find(&self, path: &str) -> Option<&RateTrace> {
         self.by_path.get(path)
+    }
+
+    /// Adds a recording under light load under the name that stages use.
+    pub fn insert_light(&mut self, path: impl Into<String>, trace: LightTrace) {
+        self.light_by_path.insert(path.into(), trace);
+    }
+
+    /// Returns the recording under light load with this name.
+    pub fn find_light(&self, path: &str) -> Option<&LightTrace> {
+        self.light_by_path.get(path)
     }
 }

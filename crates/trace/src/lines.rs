@@ -13,8 +13,17 @@ pub(crate) fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])
 
 /// Returns a line as text.
 pub(crate) fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> {
-    if line.len() > MAX_LINE_BYTES {
-        return Err(TraceError::at(number, TraceProblem::LongLine));
+    printable_up_to(number, line, MAX_LINE_BYTES)
+}
+
+/// Returns a line of at most `max_bytes` as text.
+pub(crate) fn printable_up_to(
+    number: usize,
+    line: &[u8],
+    max_bytes: usize,
+) -> Result<&str, TraceError> {
+    if line.len() > max_bytes {
+        return Err(TraceError::at(number, TraceProblem::LongLine(max_bytes)));
     }
     if let Some(&byte) =
         line.iter().find(|&&byte| byte != b'\t' && !byte.is_ascii_graphic() && byte != b' ')

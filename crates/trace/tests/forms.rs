@@ -1,6 +1,6 @@
 //! All supported forms of traces, as their recorders write them.
 
-use cwndlab_trace::{ReadOptions, Reading, TraceKind, read, read_folder};
+use cwndlab_trace::{ReadOptions, Reading, TraceKind, read, read_folder, read_light};
 use cwndlab_units::{Duration, Time};
 
 fn reading(text: &str) -> Reading {
@@ -383,16 +383,25 @@ fn cellreplay_is_a_folder() {
         ("latency-offset-up", "100 0.0\n200 0.1\n"),
     ];
     let path = read_folder(&files(&all)).expect("a recorded path");
-    assert_eq!(path.down.delay, Some(Duration::from_millis(22)));
-    assert_eq!(path.up.delay, None);
+    let (file, light) = path.down.light.expect("trains");
+    assert_eq!((file.as_str(), light.trace.trains()), ("down-delay-light-pdo", 3));
+    assert_eq!(light.trace.shortest_delay(), Duration::from_millis(20));
+    assert_eq!(path.up.light, None);
     assert_eq!(path.up.trace.content, b"5\n10\n");
     let said = "CellReplay under load: 3 delivery opportunities of 1,504 bytes, 0.01 s";
     assert_eq!(path.down.trace.understood.to_string(), said);
     let missing = read_folder(&files(&all[..1])).expect_err("must be refused").to_string();
     let wanted = "a folder is a trace only if it contains CellReplay's files down-pdo and \
-        up-pdo; this folder contains down-pdo";
+        up-pdo, or down-heavy-pdo and up-heavy-pdo; this folder contains down-pdo";
     assert_eq!(missing, wanted);
-    assert!(problem(all[2].1).starts_with("this CellReplay file contains base delays"));
+    let newer = [("down-heavy-pdo.gz", "1\n2\n10\n"), ("up-heavy-pdo", "5\n"), ("up-pdo", "7\n")];
+    let path = read_folder(&files(&newer)).expect("a recorded path");
+    assert_eq!((path.down.file.as_str(), path.up.file.as_str()), (newer[0].0, newer[1].0));
+    for trains in [all[2].1, "0 20.5 0 1 1 2 2.25\n7 20 0 1 1 3 4\n"] {
+        assert!(problem(trains).starts_with("this file contains base delays and short packet"));
+    }
+    let light = read_light(b"\xef\xbb\xbf0 20 0 1 3\r\n100 24\r\n\r\n").expect("trains");
+    assert_eq!(light.content, b"0 20 0 1 3\n100 24\n");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use cwndlab_trace::{
-    RateTrace, ReadOptions, TraceError, TraceKind, TraceProblem, read, read_folder,
+    LightReading, LightTrace, RateTrace, ReadOptions, TraceError, TraceKind, TraceProblem, read,
+    read_folder, read_light,
 };
 use cwndlab_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -25,7 +26,27 @@ fn read_trace(text: &[u8]) -> Result<RateTrace, TraceError> {
     Ok(reading.trace)
 }
 
+/// Checks packet trains: the properties of valid ones, and the lines of errors.
+fn parse_trains(text: &[u8]) {
+    match read_light(text) {
+        Ok(LightReading { content, trace }) => {
+            assert_eq!(LightTrace::parse(&content).as_ref(), Ok(&trace));
+            for index in 0..trace.trains() {
+                let train = trace.train(index);
+                assert!(train.delay >= trace.shortest_delay());
+                assert!(!train.offsets_us.is_empty() && train.offsets_us.is_sorted());
+            }
+            for at in [0, 1, 999_999_999, u64::MAX / 2].map(Time::from_nanos) {
+                trace.delay_at(trace.train_at(at), at);
+            }
+            assert!(!trace.to_string().contains('\n'));
+        }
+        Err(error) => assert!(!error.to_string().contains('\n')),
+    }
+}
+
 fn parse_all(text: &[u8]) {
+    parse_trains(text);
     let told = ReadOptions {
         column: Some("2".to_owned()),
         unit: Some("kbit/s".to_owned()),
@@ -92,6 +113,44 @@ proptest! {
     }
 
     #[test]
+    fn anything_like_trains_is_trains_or_an_error(
+        text in "([0-9]{1,4}(\\.[0-9]{0,4})? [0-9]{1,3}( [0-9]{1,2}(\\.[0-9]{1,4})?){0,4}\r?\n?){0,6}",
+    ) {
+        parse_all(text.as_bytes());
+    }
+
+    #[test]
+    fn written_trains_are_read(
+        trains in prop::collection::vec(
+            (0_u64..50_000, 0_u64..90_000, prop::collection::vec(0_u32..3_000, 0..5)),
+            1..20,
+        ),
+    ) {
+        let ms = |us: u64| format!("{}.{:03}", us / 1000, us % 1000);
+        let (mut text, mut start_us) = (String::new(), 0);
+        let mut written = Vec::new();
+        for (gap_us, delay_us, gaps_us) in &trains {
+            start_us += gap_us;
+            let mut offsets_us = vec![0];
+            gaps_us.iter().for_each(|gap| offsets_us.push(offsets_us[offsets_us.len() - 1] + gap));
+            let offsets: Vec<String> = offsets_us.iter().map(|&us| ms(us.into())).collect();
+            let line = [ms(start_us), ms(*delay_us), offsets.join(" ")];
+            text.push_str(&format!("{}\n", line.join(" ")));
+            written.push((start_us, *delay_us, offsets_us));
+        }
+        let trace = read_light(text.as_bytes()).expect("trains").trace;
+        prop_assert_eq!(trace.trains(), trains.len());
+        for (index, (start_us, delay_us, offsets_us)) in written.iter().enumerate() {
+            let train = trace.train(index);
+            prop_assert_eq!(train.delay, Duration::from_micros(*delay_us));
+            prop_assert_eq!(train.offsets_us, &offsets_us[..]);
+            let is_last = written.get(index + 1).is_none_or(|next| next.0 > *start_us);
+            let at = Time::from_micros(*start_us) + trace.period();
+            prop_assert!(!is_last || trace.train_at(at) == index);
+        }
+    }
+
+    #[test]
     fn what_is_written_is_read(stamps in prop::collection::vec(0_u32..1000, 1..100)) {
         let mut stamps = stamps;
         stamps.sort_unstable();
@@ -137,7 +196,7 @@ proptest! {
 fn the_fuzz_corpus_is_replayed() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut files = 0;
-    for target in ["parse_mahimahi", "parse_log", "read_trace"] {
+    for target in ["parse_mahimahi", "parse_log", "parse_light", "read_trace"] {
         for entry in fs::read_dir(corpus.join(target)).expect("the corpus is in the repository") {
             parse_all(&fs::read(entry.expect("an entry").path()).expect("a file"));
             files += 1;

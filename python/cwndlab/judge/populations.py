@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cwndlab.text.toml import KeyPath
 
 _FOLDER = Path(__file__).parents[1] / "data" / "users"
-_FILES_OF_LINKS = ("trace", "log")
+_FILES_OF_LINKS = ("trace", "log", "light_trace")
 _EQUAL = "invented: equal weights"
 
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from cwndlab import core
 from cwndlab.errors import TraceError, read_failure
 from cwndlab.resolve.presets import preset_file, read_link_file
-from cwndlab.resolve.traces import Told, Trace, mean_rate_bits_per_sec, read_folder, read_trace
+from cwndlab.resolve.traces import (
+    Told,
+    Trace,
+    mean_rate_bits_per_sec,
+    read_folder,
+    read_packet_trains,
+    read_trace,
+)
 from cwndlab.schema.path import PathPart, as_parts
 from cwndlab.schema.problems import FieldError
 from cwndlab.text.files import user_path
@@ -51,27 +58,43 @@ class LinkFiles:
         time_column: str | None,
         time_unit: str | None,
         way: str,
-    ) -> tuple[str, bool, int, bool, int | None]:
+    ) -> tuple[str, bool, int, bool, tuple[str, int] | None]:
         """Read a recorded link from a file, or one direction (`way`) from a folder.
 
         Raises:
             TraceError: the recording cannot be read, or is not a recorded link.
         """
         place = self.folder / user_path(path)
-        delay_ns = None
+        light = None
         try:
             is_folder = place.is_dir()
         except OSError as error:  # a name that is too long, for example
             raise TraceError(read_failure(place, error)) from None
         if is_folder:
             direction = read_folder(place)[way]
-            trace, delay_ns = direction.trace, direction.delay_ns
+            trace, light = direction.trace, direction.light
         else:
             trace = read_trace(place, Told(column, unit, time_column, time_unit))
         self.traces[trace.content_name] = trace
         is_mahimahi = trace.kind == "mahimahi"
         mean_bits_per_sec = mean_rate_bits_per_sec(trace)
-        return trace.content_name, is_mahimahi, mean_bits_per_sec, is_folder, delay_ns
+        trains = None if light is None else self._kept(light)
+        return trace.content_name, is_mahimahi, mean_bits_per_sec, is_folder, trains
+
+    def packet_trains(self, path: str) -> tuple[str, int]:
+        """Read packet trains that were recorded on an idle link.
+
+        Returns:
+            Their name in scenarios, and the shortest delay of a train in nanoseconds.
+
+        Raises:
+            TraceError: the file cannot be read, or does not contain packet trains.
+        """
+        return self._kept(read_packet_trains(self.folder / user_path(path)))
+
+    def _kept(self, trains: Trace) -> tuple[str, int]:
+        self.traces[trains.content_name] = trains
+        return trains.content_name, trains.info["shortest_delay_ns"]
 
 
 def resolve_path(

@@ -62,7 +62,11 @@ def size_of(
     wire has no rate. `server_ns` is a part of the path's one-way delay; default queue sizes ignore
     this part.
     """
-    rates = {name: mean_rate_bits_per_sec(trace) for name, trace in traces.items()}
+    rates = {
+        name: mean_rate_bits_per_sec(trace)
+        for name, trace in traces.items()
+        if trace.kind != "light"
+    }
     size = core.queue_size(json.dumps(stage), base_rtt_ns(path), server_ns, rates)
     return None if size is None else QueueSize(**size)
 

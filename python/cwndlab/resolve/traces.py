@@ -35,7 +35,7 @@ class Trace:
     original: bytes  # content of the file
     content: bytes  # the trace in the form that the simulator reads
     sha256: str
-    kind: str
+    kind: str  # mahimahi, log, or light: packet trains recorded on the idle link
     info: Mapping[str, Any]
 
     @property
@@ -46,10 +46,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, and (if recorded) the delay without load."""
+    """One direction of a recorded network, with its packet trains if they were recorded."""
 
     trace: Trace
-    delay_ns: int | None
+    light: Trace | None
 
 
 NOTHING_TOLD = Told()
@@ -66,6 +66,16 @@ def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
         TraceError: the file cannot be read, or is not a trace; the message names the line.
     """
     return _read_trace(path, told, _state(path))
+
+
+def read_packet_trains(path: Path) -> Trace:
+    """Read and check packet trains, which were recorded on an idle link.
+
+    Raises:
+        TraceError: the file cannot be read, or does not contain packet trains; the message names
+            the line.
+    """
+    return _read_packet_trains(path, _state(path))
 
 
 def read_folder(path: Path) -> Mapping[str, FolderTrace]:
@@ -98,6 +108,19 @@ def _read_trace(path: Path, told: Told, _state: tuple[int, ...]) -> Trace:
     return _trace(path, original, read)
 
 
+@functools.lru_cache(maxsize=64)
+def _read_packet_trains(path: Path, _state: tuple[int, ...]) -> Trace:
+    try:
+        original = read_bytes(path, MOST_TRACE_BYTES)
+    except OSError as error:
+        raise TraceError(read_failure(path, error)) from None
+    try:
+        read = core.module().read_packet_trains(original, path.name)
+    except ValueError as error:
+        raise _refused(path, error) from None
+    return _trace(path, original, read)
+
+
 @functools.lru_cache(maxsize=8)
 def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, FolderTrace]:
     try:
@@ -115,11 +138,18 @@ def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, FolderTrac
         raise _refused(path, error) from None
     directions = {}
     for name in ("down", "up"):
-        facts = dict(read[name])
-        delay_ns = facts.pop("delay_ns")
-        kept = next(kept for kept in (f"{name}-pdo", f"{name}-pdo.gz") if kept in contents)
-        directions[name] = FolderTrace(_trace(path / kept, contents[kept], facts), delay_ns)
+        heavy: dict[str, Any] = dict(read[name])
+        light = heavy.pop("light")
+        directions[name] = FolderTrace(
+            _of_folder(path, heavy, contents),
+            None if light is None else _of_folder(path, dict(light), contents),
+        )
     return directions
+
+
+def _of_folder(folder: Path, facts: dict[str, Any], contents: Mapping[str, bytes]) -> Trace:
+    file = facts.pop("file")
+    return _trace(folder / file, contents[file], facts)
 
 
 def _trace(path: Path, original: bytes, read: Mapping[str, Any]) -> Trace:

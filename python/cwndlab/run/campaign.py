@@ -320,7 +320,7 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
     last = key.rpartition(".")[2]
     if last in ("algorithm", "receiver_algorithm"):
         return names.get(value, value)
-    if last in ("trace", "log"):
+    if last in ("trace", "log", "light_trace"):
         return names.get(str((folder / user_path(value)).resolve()), value)
     if last in ("link", "reverse_link", "preset") and value in names:
         return names[value]

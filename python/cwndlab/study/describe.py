@@ -149,13 +149,17 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
     for name, stage in _stages(resolved.path):
         row: dict[str, Any] = {"link": name}
         for key, value in stage.items():
-            if isinstance(value, dict):
-                row |= {f"{key}_{inner}": v for inner, v in value.items()}
-            else:
-                row[key] = value
+            row |= _flat(key, value)
         rows.append(row)
     keys = dict.fromkeys(key for row in rows for key in row)
     return [{key: row.get(key) for key in keys} for row in rows]
+
+
+def _flat(key: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {key: value}
+    inner = (_flat(f"{key}_{name}", each) for name, each in value.items())
+    return {name: each for row in inner for name, each in row.items()}
 
 
 def read_link(spec: str) -> tuple[Link, ResolvedLink]:
@@ -300,7 +304,11 @@ def _default(size: QueueSize) -> str:
 
 def _rate(rate: PathPart, traces: Mapping[str, Trace]) -> str:
     if rate.path is not None:
-        return f"trace {traces[rate.path].path.name}"
+        trace = f"trace {traces[rate.path].path.name}"
+        if rate.light is None:
+            return trace
+        trains, after = traces[rate.light.path].path.name, format_duration(rate.light.after_ns)
+        return f"{trace}, packet trains {trains} after an idle time of {after}"
     if rate.bits_per_sec is None:
         return "unlimited rate"
     burst = "" if rate.burst_bytes is None else f", burst {format_size(rate.burst_bytes)}"
@@ -365,4 +373,6 @@ def _pairs(table: dict[str, Any]) -> str:
 
 
 def _describe_trace(trace: Trace) -> str:
+    if trace.kind == "light":
+        return str(trace.info["understood"])
     return f"{trace.info['understood']}, {trace.info['mean_rate_mbit_s']:.3f} Mbit/s on average"

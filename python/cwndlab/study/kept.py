@@ -7,6 +7,7 @@ stored in the same folder.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 from cwndlab.errors import StudyError, TraceError
 from cwndlab.resolve import Resolved
 from cwndlab.resolve.algorithms import describe_file, references_in
-from cwndlab.resolve.traces import Trace, read_trace
+from cwndlab.resolve.traces import Trace, read_packet_trains, read_trace
 from cwndlab.schema import Scenario
 
 if TYPE_CHECKING:
@@ -88,11 +89,12 @@ class KeptScenarios:
         """All traces in the folder, by the names that scenarios use."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
-            try:
-                trace = read_trace(path)
-            except TraceError:
-                continue  # a log, next to the trace that was made from the log
-            traces[trace.content_name] = trace
+            for read in (read_trace, read_packet_trains):
+                # Some files are logs, next to the traces that were made from the logs.
+                with contextlib.suppress(TraceError):
+                    trace = read(path)
+                    traces[trace.content_name] = trace
+                    break
         return traces
 
 

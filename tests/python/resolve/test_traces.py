@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cwndlab import core
+from cwndlab.api.study import Study
 from cwndlab.errors import CoreMissingError, StudyError, TraceError
 from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.resolve.traces import Told, read_folder, read_trace
@@ -127,17 +128,61 @@ def test_a_folder_of_cellreplay_is_both_directions(
     write(folder, "up-pdo", "5\n10\n")
     write(folder, "down-delay-light-pdo", "0 20 0 1 3\n100 24\n200 22 0\n")
     write(folder, "up-delay-light-pdo", "0 30 0 1 3\n100 34\n200 32 0\n")
-    assert read_folder(folder)["down"].delay_ns == 22_000_000
+    light = read_folder(folder)["down"].light
+    assert light is not None
+    assert light.info["understood"] == (
+        "packet trains: 3, 0.3 s; median base delay 22 ms (minimum 20 ms), 1 packet in 0 ms"
+    )
     _, resolved = read_link("trace:driving")
     path = resolved.path
     assert isinstance(path, PathPart)
-    assert (path.forward[0].delay_ns, path.reverse[0].delay_ns) == (22_000_000, 32_000_000)
+    assert (path.forward[0].delay_ns, path.reverse[0].delay_ns) == (20_000_000, 30_000_000)
     assert path.forward[0].rate != path.reverse[0].rate
-    _, nearer = read_link("trace:driving,delay=5 ms")
-    assert isinstance(nearer.path, PathPart)
-    assert nearer.path.forward[0].delay_ns == 5_000_000
-    (folder / "up-pdo").unlink()
+    assert path.forward[0].rate.light.path == light.content_name
+    assert resolved.contents[light.content_name] == light.content
+    _, farther = read_link("trace:driving,delay=5 ms")
+    assert isinstance(farther.path, PathPart)
+    assert farther.path.forward[0].delay_ns == 25_000_000
+    (folder / "down-pdo").rename(folder / "down-heavy-pdo")
+    (folder / "up-pdo").rename(folder / "up-heavy-pdo")
+    _, renamed = read_link("trace:driving")
+    assert renamed.path == path
+    (folder / "up-heavy-pdo").unlink()
     with pytest.raises(
         StudyError, match="a folder is a trace only if it contains CellReplay's files"
     ):
         read_link("trace:driving")
+
+
+def test_packet_trains_are_kept_with_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "d.trace", "".join(f"{at}\n" for at in range(1, 500)))
+    write(tmp_path, "d.light", "0 20 0 1 3\n100.5 24 0 1\n200 22 0\n")
+    link = {"trace": "d.trace", "light_trace": "d.light", "light_after": "30 ms"}
+    study = Study(link=link, algorithm="reno", duration="2 s")
+    folder = tmp_path / "results"
+    (run,) = study.run(results=folder).runs().to_dicts()
+    (tmp_path / "d.light").unlink()
+    again = Study.load(folder / "study.toml").run(results=tmp_path / "again")
+    assert again.runs().to_dicts()[0]["goodput_mbit_s"] == run["goodput_mbit_s"]
+    (kept,) = folder.glob("traces/*.light")
+    lines = describe_link(f"trace:d.trace,light_trace={kept}")
+    assert any("packet trains: 3, " in line and "median base delay 22 ms" in line for line in lines)
+
+
+def test_wrong_packet_trains_are_refused_with_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "d.trace", "1\n2\n")
+    write(tmp_path, "d.light", "0 20 0\n7 20 0 2 1\n")
+    wanted = "d.light: line 2: the arrival 1 ms follows a later one"
+    with pytest.raises(StudyError, match=wanted):
+        read_link("trace:d.trace,light_trace=d.light")
+    write(tmp_path, "trains", "0 20 0 1 2\n7 20 0 1\n")
+    with pytest.raises(StudyError, match="write its name as light_trace"):
+        read_link("trace:trains")
+    with pytest.raises(StudyError, match=r"line 1: `1` is not a time, a base delay and arrivals"):
+        read_link("trace:d.trace,light_trace=d.trace")

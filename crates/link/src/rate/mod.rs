@@ -2,6 +2,7 @@
 
 mod capacity;
 mod fixed;
+mod light_heavy;
 mod netem;
 mod token_bucket;
 mod trace;
@@ -10,6 +11,7 @@ use cwndlab_units::{Bytes, Time};
 
 pub(crate) use capacity::{Capacity, Source, UNLIMITED};
 pub(crate) use fixed::Fixed;
+pub(crate) use light_heavy::LightHeavy;
 pub(crate) use netem::Netem;
 pub(crate) use token_bucket::TokenBucket;
 pub(crate) use trace::Opportunities;
@@ -25,6 +27,7 @@ pub(crate) enum Server {
     Netem(Netem),
     TokenBucket(TokenBucket),
     Trace(Opportunities),
+    LightHeavy(Box<LightHeavy>),
 }
 
 impl Server {
@@ -44,6 +47,7 @@ impl Server {
             Self::Netem(server) => server.serve(now, bytes),
             Self::TokenBucket(server) => server.serve(now, bytes),
             Self::Trace(server) => server.serve(now, bytes),
+            Self::LightHeavy(server) => server.serve(now, bytes),
         }
     }
 
@@ -55,6 +59,7 @@ impl Server {
             Self::Netem(server) => server.dequeue_at(arrived),
             Self::TokenBucket(server) => server.dequeue_at(arrived, bytes),
             Self::Trace(server) => server.dequeue_at(arrived),
+            Self::LightHeavy(server) => server.dequeue_at(arrived, bytes),
         }
     }
 
@@ -65,6 +70,7 @@ impl Server {
             Self::Netem(server) => server.serve(now, bytes),
             Self::TokenBucket(server) => server.serve(now, bytes),
             Self::Trace(server) => server.serve_dequeued(bytes),
+            Self::LightHeavy(server) => server.serve_dequeued(now, bytes),
         }
     }
 
@@ -75,6 +81,7 @@ impl Server {
             Self::Netem(server) => server.free_at(),
             Self::TokenBucket(server) => server.free_at(),
             Self::Trace(server) => server.free_at(),
+            Self::LightHeavy(server) => server.free_at(),
         }
     }
 
@@ -84,6 +91,7 @@ impl Server {
             Self::Fixed(_) | Self::Netem(_) => u32::MAX,
             Self::TokenBucket(server) => server.burst_bytes(),
             Self::Trace(server) => server.longest_bytes(),
+            Self::LightHeavy(server) => server.longest_bytes(),
         }
     }
 
@@ -94,6 +102,7 @@ impl Server {
             Self::Netem(server) => server.offered(time),
             Self::TokenBucket(server) => server.offered(time),
             Self::Trace(server) => Some(server.offered(time)),
+            Self::LightHeavy(server) => Some(server.offered(time)),
         }
     }
 }

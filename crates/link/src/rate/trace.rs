@@ -88,7 +88,7 @@ impl Opportunities {
     }
 
     /// Wastes opportunities at or before `time`.
-    fn waste_until(&mut self, time: Time) {
+    pub(super) fn waste_until(&mut self, time: Time) {
         // Usually there are only a few; after a long silence, search for the next one.
         for _ in 0..8 {
             if self.time > time {

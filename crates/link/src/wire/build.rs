@@ -24,7 +24,9 @@ use crate::queue::{
     AckThinner, Codel, CodelSettings, DequeueAqm, DualPi2, DualPi2Settings, EnqueueAqm, Fifo,
     FlowQueueSettings, FlowQueues, Limits, Pie, Queue, Red, Step,
 };
-use crate::rate::{Capacity, Fixed, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED};
+use crate::rate::{
+    Capacity, Fixed, LightHeavy, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED,
+};
 use crate::ring::Ring;
 use crate::scatter::Scatter;
 use crate::schedule::{Steps, rate_steps, scheduled_events};
@@ -235,8 +237,13 @@ impl Builder<'_> {
                 let capacity = Capacity::new(Source::Steps(steps), pauses);
                 Ok(Server::TokenBucket(TokenBucket::new(capacity, burst_bytes)))
             }
-            RateConfig::Mahimahi { ref path } => {
-                Ok(Server::Trace(Opportunities::new(self.opportunities(path)?, pauses)))
+            RateConfig::Mahimahi { ref path, ref light } => {
+                let heavy = Opportunities::new(self.opportunities(path)?, pauses.clone());
+                let Some(light) = light else { return Ok(Server::Trace(heavy)) };
+                let trains = self.traces.find_light(&light.path);
+                let trains = trains.ok_or_else(|| StageError::UnknownTrace(light.path.clone()))?;
+                let server = LightHeavy::new(heavy, trains.clone(), light, pauses);
+                Ok(Server::LightHeavy(Box::new(server)))
             }
             RateConfig::Log { ref path, hold } => {
                 let log = self.log(path)?;

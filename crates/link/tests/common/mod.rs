@@ -163,7 +163,7 @@ pub(crate) fn fixed(mbit_s: u64, packets: Option<u32>) -> StageConfig {
 pub(crate) fn mahimahi(text: &[u8]) -> (StageConfig, Traces) {
     let mut traces = Traces::new();
     traces.insert("trace", RateTrace::parse_mahimahi(text).expect("a trace"));
-    let rate = RateConfig::Mahimahi { path: "trace".to_owned() };
+    let rate = RateConfig::Mahimahi { path: "trace".to_owned(), light: None };
     (StageConfig { rate, ..StageConfig::default() }, traces)
 }
 

@@ -324,6 +324,27 @@ const TIME_UNIT: Key = optional(
     Form::Text,
     "unit of the times (s, ms or us), if the trace is a table",
 );
+const LIGHT_TRACE: Key = optional(
+    "light_trace",
+    "",
+    Form::Text,
+    "packet trains recorded on the idle link, which apply while the load is light: lines with a \
+     time, a base delay and arrivals in ms, as in CellReplay; the trace must be a Mahimahi trace",
+);
+const LIGHT_AFTER: Key = optional(
+    "light_after",
+    "",
+    TIME,
+    "idle time after which the next packet train of light_trace or of a folder of CellReplay \
+     begins; if absent, 50 ms",
+);
+const BUSY_DELAY: Key = optional(
+    "busy_delay",
+    "",
+    TIME,
+    "one-way delay of a packet that arrives while a link with packet trains is sending; if absent, \
+     the shortest base delay of the trains",
+);
 const HOLD: Key = usual(
     "hold",
     "",
@@ -409,6 +430,9 @@ const WIRE: &[Key] = &[
     UNIT,
     TIME_COLUMN,
     TIME_UNIT,
+    LIGHT_TRACE,
+    LIGHT_AFTER,
+    BUSY_DELAY,
     HOLD,
     QUEUE,
     AQM,
@@ -555,9 +579,9 @@ const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
     found
 }
 
-static CHAIN_WIRE_KEYS: [Key; 22] = joined(&[WIRE, BACK]);
-static CHAIN_STAGE_KEYS: [Key; 34] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
-static LINK_KEYS: [Key; 37] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
+static CHAIN_WIRE_KEYS: [Key; 25] = joined(&[WIRE, BACK]);
+static CHAIN_STAGE_KEYS: [Key; 37] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
+static LINK_KEYS: [Key; 40] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",

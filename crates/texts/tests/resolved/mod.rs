@@ -1,8 +1,8 @@
 //! Properties of any text that is read as a link.
 
 use cwndlab_texts::{
-    Document, Files, Place, PresetFile, Problem, Recording, Told, Way, checked_link, counts_of,
-    expand, figures_of, parse_inline, resolve,
+    Document, Files, PacketTrains, Place, PresetFile, Problem, Recording, Told, Way, checked_link,
+    counts_of, expand, figures_of, parse_inline, resolve,
 };
 use serde_json::Value;
 
@@ -30,8 +30,12 @@ impl Files for Shelf {
             is_mahimahi: true,
             mean_bits_per_sec: 24_000_000,
             is_of_folder: told.path.ends_with('/'),
-            delay_ns: Some(3_000_000),
+            light: told.path.ends_with('/').then(PacketTrains::default),
         })
+    }
+
+    fn packet_trains(&self, path: &str) -> Result<PacketTrains, String> {
+        Ok(PacketTrains { name: path.to_owned(), shortest_delay_ns: 3_000_000 })
     }
 }
 

@@ -1,16 +1,13 @@
 //! The folders of CellReplay (Sentosa et al., NSDI 2025).
 //!
-//! `down-pdo` and `up-pdo` are Mahimahi traces recorded under load. Files such as
-//! `down-delay-light-pdo` contain a line for each probe: its time in ms, the one-way base delay in
-//! ms, and the later arrival times of the packets of a short train. The opportunities under load
-//! give the rate, and the mean base delay gives the delay; the short trains are not replayed.
+//! `down-heavy-pdo` and `up-heavy-pdo`, in older folders `down-pdo` and `up-pdo`, are Mahimahi
+//! traces recorded under load. `down-delay-light-pdo` and `up-delay-light-pdo` contain the packet
+//! trains recorded at the same time under light load ([`crate::LightTrace`]).
 
-use cwndlab_units::Duration;
-
-use super::{ReadOptions, Reading, read};
+use super::{LightReading, ReadOptions, Reading, read, read_light};
 use crate::{TraceError, TraceProblem};
 
-/// A recorded network: both directions with their delays.
+/// A recorded network: both directions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecordedPath {
     /// From the network to the user.
@@ -22,10 +19,12 @@ pub struct RecordedPath {
 /// One direction of a recorded network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecordedDirection {
-    /// Delivery opportunities.
+    /// Name of the file with the delivery opportunities.
+    pub file: String,
+    /// Delivery opportunities under load.
     pub trace: Reading,
-    /// Mean delay of packets without load, if it was recorded.
-    pub delay: Option<Duration>,
+    /// Packet trains under light load with the name of their file, if they were recorded.
+    pub light: Option<(String, LightReading)>,
 }
 
 /// Reads a folder's files, given with their names.
@@ -40,38 +39,21 @@ fn direction<C: AsRef<[u8]>>(
     files: &[(String, C)],
     name: &str,
 ) -> Result<RecordedDirection, TraceError> {
-    let find = |wanted: &str| {
+    let find = |wanted: String| {
         let named = |file: &&(String, C)| file.0.strip_suffix(".gz").unwrap_or(&file.0) == wanted;
-        files.iter().find(named).map(|(_, content)| content.as_ref())
+        files.iter().find(named).map(|(name, content)| (name, content.as_ref()))
     };
-    let content = find(&format!("{name}-pdo")).ok_or_else(|| {
+    let heavy = find(format!("{name}-heavy-pdo")).or_else(|| find(format!("{name}-pdo")));
+    let (file, content) = heavy.ok_or_else(|| {
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).take(20).collect();
         let there = if names.is_empty() { "no files".to_owned() } else { names.join(", ") };
         TraceError::whole(TraceProblem::NoCellReplay(there))
     })?;
     let mut trace = read(content, &ReadOptions::default())?;
     trace.understood.form = "CellReplay under load";
-    let delays = find(&format!("{name}-delay-light-pdo")).map(mean_delay).transpose()?;
-    Ok(RecordedDirection { trace, delay: delays })
-}
-
-/// The mean of the second number of all lines, in whole milliseconds.
-fn mean_delay(content: &[u8]) -> Result<Duration, TraceError> {
-    let content = super::text::unpacked(content).map_err(TraceError::whole)?;
-    let text = super::text::text(&content);
-    let (mut sum_ms, mut count) = (0_u64, 0_u64);
-    for (index, line) in text.lines().enumerate() {
-        let delay_ms: Option<u64> =
-            line.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok());
-        let Some(delay_ms) = delay_ms.filter(|&ms| ms < 100_000) else {
-            let wanted = "a time, a base delay and arrivals in ms, such as `100 22 0 1`";
-            return Err(TraceError::at(index + 1, TraceProblem::not_a_number(line, wanted)));
-        };
-        sum_ms += delay_ms;
-        count += 1;
-    }
-    if count == 0 {
-        return Err(TraceError::whole(TraceProblem::Empty));
-    }
-    Ok(Duration::from_millis((sum_ms + count / 2) / count))
+    let light = match find(format!("{name}-delay-light-pdo")) {
+        Some((file, content)) => Some((file.clone(), read_light(content)?)),
+        None => None,
+    };
+    Ok(RecordedDirection { file: file.clone(), trace, light })
 }

@@ -8,7 +8,7 @@
 //! | positions and bytes (Oslo, Ghent) | six numbers on each line |
 //! | iperf3 and iperf | lines of intervals, or JSON |
 //! | lists of rows | JSON |
-//! | CellReplay | a folder ([`read_folder`]) |
+//! | CellReplay | a folder ([`read_folder`]); a file of its packet trains alone ([`read_light`]) |
 //!
 //! Each form may be compressed with gzip. A Mahimahi trace and a two-column log are kept byte for
 //! byte; all other forms are converted to such a log. Nothing here opens a file.
@@ -33,6 +33,7 @@ mod unit;
 pub use folder::{RecordedDirection, RecordedPath, read_folder};
 pub use options::ReadOptions;
 pub use understood::{Pace, Understood, UnderstoodRates};
+pub(crate) use understood::{thousands, trimmed};
 
 use heading::{Column, Meaning};
 use number::Number;
@@ -40,7 +41,7 @@ use samples::Log;
 use table::{Delimiter, Table};
 use unit::{Unit, time_unit_ns};
 
-use crate::{RateTrace, TraceError, TraceKind, TraceProblem};
+use crate::{LightTrace, RateTrace, TraceError, TraceKind, TraceProblem};
 
 /// A file that was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,6 +70,32 @@ pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError
         reading.understood.notes.push("decompressed with gzip".to_owned());
     }
     Ok(reading)
+}
+
+/// A file of packet trains that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LightReading {
+    /// The recording as [`LightTrace::parse`] reads it.
+    pub content: Vec<u8>,
+    /// The recording.
+    pub trace: LightTrace,
+}
+
+/// Reads a file of packet trains, which may be compressed with gzip.
+///
+/// # Errors
+/// If the content is not such a file; the error names the line and the remedy.
+pub fn read_light(content: &[u8]) -> Result<LightReading, TraceError> {
+    let content = text::unpacked(content).map_err(TraceError::whole)?;
+    let text = text::text(&content);
+    check_is_text(&text)?;
+    // Ignores different line endings, a byte order mark and blank lines at the end.
+    let content = match text.trim_end() {
+        "" => Vec::new(),
+        text => format!("{text}\n").into_bytes(),
+    };
+    let trace = LightTrace::parse(&content)?;
+    Ok(LightReading { content, trace })
 }
 
 fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Reading, TraceError> {

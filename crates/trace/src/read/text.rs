@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::gzip;
-use crate::TraceProblem;
+use crate::{TraceProblem, light};
 
 /// The content of a file, unpacked if it is gzip.
 pub(super) fn unpacked(content: &[u8]) -> Result<Cow<'_, [u8]>, TraceProblem> {
@@ -47,21 +47,17 @@ pub(super) fn text(content: &[u8]) -> String {
     }
 }
 
-/// Whether a text is a file of base delays: lines of two or more numbers, in different quantities.
+/// Whether a text contains packet trains: lines with a time, a base delay and arrivals. The number
+/// of packets varies, or there are several and the first one arrives at 0 in each line.
 pub(super) fn is_packet_trains(text: &str) -> bool {
-    let mut widths = Vec::new();
+    let mut trains = Vec::new();
     for line in text.lines().take(50) {
-        let mut words = line.split(' ');
-        if !words.by_ref().all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()))
-        {
-            return false;
-        }
-        widths.push(line.split(' ').count());
+        let Some(train) = light::packets_of(line) else { return false };
+        trains.push(train);
     }
-    let widest = widths.iter().max().copied().unwrap_or(0);
-    widths.iter().all(|&width| width >= 2)
-        && widest > 3
-        && widths.iter().any(|&width| width != widest)
+    let longest = trains.iter().map(|&(packets, _)| packets).max().unwrap_or(0);
+    longest > 1 && trains.iter().any(|&(packets, _)| packets != longest)
+        || longest > 4 && trains.iter().all(|&(_, begins_at_0)| begins_at_0)
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl fmt::Display for Understood {
 }
 
 /// Formats with at most three decimals, no trailing zeros, and commas between thousands.
-fn trimmed(number: f64) -> String {
+pub(crate) fn trimmed(number: f64) -> String {
     let text = format!("{number:.3}");
     let (whole, fraction) = text.split_once('.').expect("three decimals");
     let whole = thousands(whole.parse().unwrap_or(u64::MAX));
@@ -94,7 +94,7 @@ fn trimmed(number: f64) -> String {
     }
 }
 
-pub(super) fn thousands(count: u64) -> String {
+pub(crate) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (at, digit) in digits.char_indices() {
