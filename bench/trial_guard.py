@@ -18,6 +18,7 @@ from trial_worlds import drifting, scenario, world
 
 from cwndlab.api.trial import Design
 from cwndlab.judge.goals import goal_named
+from cwndlab.measure.trial.conduct import drain_time_s
 from cwndlab.measure.trial.guard import Guard, Guardrails
 
 if TYPE_CHECKING:
@@ -48,8 +49,18 @@ class Setting:
         """Wash-out of a period in seconds."""
         return WASHOUTS_S[self.period_s]
 
-    def texts(self, seed: int) -> list[str]:
-        """Return the scenarios of a world, of which the last one has the challenger."""
+    @property
+    def exposed(self) -> int:
+        """Number of the challenger's period in its run, counted from 0."""
+        return 1 if self.conditions == "continuous" else 0
+
+    def texts(self, seed: int, drain_s: float) -> list[str]:
+        """Return the scenarios of a world, of which the last one has the challenger.
+
+        Args:
+            seed: seed of the world.
+            drain_s: time in seconds between the challenger's period and the return.
+        """
         draws = np.random.default_rng([21, seed])
         challenger, baseline = HARMS[seed % len(HARMS)]
         before, now = world(self.kind, draws, 2)
@@ -62,7 +73,7 @@ class Setting:
         period_s, washout_s = self.period_s, self.washout_s
         at_s = period_s if self.conditions == "continuous" else 0
         return_s = Design(period_s=period_s, washout_s=washout_s).return_s
-        back_s = at_s + period_s + washout_s  # the queue drains for the wash-out time
+        back_s = at_s + period_s + drain_s
         first = [(baseline, 0, period_s)]
         both = [(challenger, at_s, at_s + period_s), (baseline, back_s, back_s + return_s)]
         if self.conditions == "continuous":
@@ -133,13 +144,28 @@ def _exposed(setting: Setting, runs: list[Flows]) -> Exposed:
     )
 
 
+def _exposures(setting: Setting, seeds: range) -> list[Exposed]:
+    """Simulate worlds; where the queue needs longer to drain, simulate the last run again."""
+    texts = [setting.texts(seed, setting.washout_s) for seed in seeds]
+    flat = iter(flows_of([text for each in texts for text in each]))
+    worlds = [[next(flat) for _ in each] for each in texts]
+    drains_s = {}
+    for n, runs in enumerate(worlds):
+        own = outcome(runs[-1].period(setting.exposed), _GOAL)
+        drain_s = drain_time_s(own, setting.washout_s, setting.period_s)
+        if drain_s > setting.washout_s:
+            drains_s[n] = drain_s
+    again = flows_of([setting.texts(seeds[n], drain_s)[-1] for n, drain_s in drains_s.items()])
+    for n, run in zip(drains_s, again, strict=True):
+        worlds[n][-1] = run
+    return [_exposed(setting, runs) for runs in worlds]
+
+
 def guarded(setting: Setting, seeds: range, count: int) -> None:
     """Print which challengers are stopped within their first period, until `count` harms."""
     found: list[Exposed] = []
     for first in range(seeds.start, seeds.stop, _AT_ONCE):
-        texts = [setting.texts(n) for n in range(first, min(first + _AT_ONCE, seeds.stop))]
-        flat = iter(flows_of([text for each in texts for text in each]))
-        found += [_exposed(setting, [next(flat) for _ in each]) for each in texts]
+        found += _exposures(setting, range(first, min(first + _AT_ONCE, seeds.stop)))
         print(f"{len(found)} worlds, {sum(e.is_clear for e in found)} clear harms", flush=True)
         if sum(each.is_clear for each in found) >= count:
             break

@@ -74,8 +74,7 @@ class HostPeriods:
             watches.append(_HarmWatch(traffic, step.algorithm, washout_s, alarm))
             return watches[-1].ends_early
 
-        if step.is_return:
-            time.sleep(washout_s)  # the queue of the challenger drains
+        time.sleep(step.drain_s)
         only = _Only(replace(self.backend, ends_early=watch), run.key)
         done = run_study(
             study,

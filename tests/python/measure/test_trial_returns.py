@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from cwndlab.judge.goals import BALANCE
-from cwndlab.measure.trial.conduct import conduct, due
+from cwndlab.measure.trial.conduct import Step, conduct, due
 from cwndlab.measure.trial.guard import Guard, Guardrails
 from cwndlab.measure.trial.periods import NOTHING, PeriodLog, PeriodOutcome, blocks, combined
 from cwndlab.measure.trial.server import ServerPeriods
@@ -67,6 +67,14 @@ def test_harm_is_found_although_the_reference_had_a_worse_network(tmp_path: Path
     network = Made(worse=worse, back=replace(GOOD, rtt_p95_ms=40.0))
     assert Guard(Guardrails()).harm_of_period(worse, [GOOD]) is None
     assert "120 ms (baseline: 40 ms)" in conduct(WITH_RETURNS, log, network)[-1].harm
+
+
+@pytest.mark.parametrize(("rtt_ms", "drain_s"), [(130, 5), (3000, 30), (40_000, 60)])
+def test_queues_drain_before_a_return(tmp_path: Path, rtt_ms: float, drain_s: float) -> None:
+    network = Made(worse=replace(GOOD, rtt_p95_ms=rtt_ms))
+    conduct(WITH_RETURNS, PeriodLog(tmp_path / "periods.jsonl"), network)
+    assert [step.drain_s for step in network.steps if step.is_return] == [drain_s]
+    assert not any(step.drain_s for step in network.steps if not step.is_return)
 
 
 def test_a_queue_that_disturbs_the_return_does_not_hide_clear_harm() -> None:
@@ -153,6 +161,10 @@ def test_a_server_switches_back_for_a_return_and_stops(tmp_path: Path) -> None:
     assert server.chosen.count("bbr") == 1
     assert "900 ms (baseline: 30 ms)" in periods[-1].harm
     assert periods[-2].outcome.flows == 1
+    began_s = time.monotonic()
+    tried = network.measure(Step(0, "cubic", 0.3, is_return=True, drain_s=0.4), lambda _: None)
+    assert tried.passed_s == pytest.approx(0.7)
+    assert time.monotonic() - began_s >= 0.7
 
 
 def test_a_trial_of_an_earlier_version_is_read_and_continued_without_returns(

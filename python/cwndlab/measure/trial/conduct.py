@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from cwndlab.judge.prediction import RegisteredPrediction
 
+_DRAIN_RTTS = 10
+
 Alarm = Callable[[PeriodOutcome], str | None]
 """Function that describes the harm to users since a period began; it returns None if the period
 may continue."""
@@ -45,6 +47,8 @@ class Step:
     """Duration in seconds, with the wash-out."""
     is_return: bool = False
     """Whether the trial returns to the baseline to check suspected harm."""
+    drain_s: float = 0.0
+    """Time in seconds before the step in which queues drain; it is not part of the duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ class _Guarded:
             if not self.prediction.return_s:
                 harm = suspicion
                 break
-            back = self._return(step.block, suspicion)
+            back = self._return(step.block, suspicion, tried.outcome)
             yield back
             harm = self.guard.harm_after_return(tried.outcome, reference, back.outcome)
             reference = [back.outcome] if back.outcome.flows else reference
@@ -177,12 +181,22 @@ class _Guarded:
             return self.guard.suspicion_of_period(tried.outcome, reference)
         return self.guard.harm_of_period(tried.outcome, reference)
 
-    def _return(self, block: int, suspicion: str) -> MeasuredPeriod:
+    def _return(self, block: int, suspicion: str, checked: PeriodOutcome) -> MeasuredPeriod:
         """Return to the baseline, and measure it."""
         began, baseline = _now(), self.prediction.baseline
-        step = Step(block, baseline, self.prediction.return_s, is_return=True)
+        drain_s = drain_time_s(checked, self.prediction.washout_s, self.prediction.period_s)
+        step = Step(block, baseline, self.prediction.return_s, is_return=True, drain_s=drain_s)
         tried = self.network.measure(step, lambda _: None)
         return MeasuredPeriod(block, baseline, began, tried.outcome, checks=suspicion)
+
+
+def drain_time_s(checked: PeriodOutcome, washout_s: float, period_s: float) -> float:
+    """Return the time in seconds that queues need after a period before a return is comparable.
+
+    It is at least the wash-out and at most one period: ten round-trip times, because data that
+    senders had queued still arrive for several round-trip times.
+    """
+    return min(period_s, max(washout_s, _DRAIN_RTTS * (checked.rtt_p95_ms or 0.0) / 1000))
 
 
 def _now() -> str:

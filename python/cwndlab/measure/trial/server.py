@@ -39,15 +39,19 @@ class ServerPeriods:
         self._see = see
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Use the algorithm of a step for new connections; end the step early on harm."""
+        """Use the algorithm of a step for new connections; end the step early on harm.
+
+        The users' connections do not pause for queues to drain, so this time is ignored, too.
+        """
+        duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)
         period.look(self._see(), counts=False)
         self._switch.choose(step.algorithm)
         began_s = time.monotonic()
-        while (passed_s := time.monotonic() - began_s) < step.duration_s:
-            time.sleep(min(LOOK_S, step.duration_s - passed_s))
-            counts = time.monotonic() - began_s >= self._washout_s
+        while (passed_s := time.monotonic() - began_s) < duration_s:
+            time.sleep(min(LOOK_S, duration_s - passed_s))
+            counts = time.monotonic() - began_s >= washout_s
             period.look(self._see(), counts=counts)
             if counts and (harm := alarm(period.outcome())):
                 return Tried(period.outcome(), harm, time.monotonic() - began_s)
-        return Tried(period.outcome(), None, step.duration_s)
+        return Tried(period.outcome(), None, duration_s)
