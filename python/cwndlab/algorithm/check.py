@@ -101,8 +101,8 @@ def _warnings(path: Path) -> CheckFinding:
     flags = (*_STRICT, f"-I{contract_folder() / 'include'}")
     warnings = compiler.warnings(path, flags)
     if not warnings:
-        return CheckFinding("compiles without a warning", "ok", " ".join(_STRICT[2:]))
-    return CheckFinding("compiles without a warning", "note", _first_lines(warnings, "warning:"))
+        return CheckFinding("compiler warnings", "ok", f"none with {' '.join(_STRICT[2:])}")
+    return CheckFinding("compiler warnings", "note", _first_lines(warnings, "warning:"))
 
 
 def _sequences(check: str, program: Program, *, is_module: bool = False) -> CheckFinding:

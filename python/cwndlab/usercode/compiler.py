@@ -67,8 +67,13 @@ def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) ->
     own = path.resolve().parent
     is_kernel = own.parts[-2:] == ("net", "ipv4")
     sources = (own.parents[1] if is_kernel else own, Path.cwd())
-    whole = [*(command or compiler()), *flags, "-E", *_AS_C, str(path)]
+    whole = [*(command or compiler()), *flags, "-E", *_AS_C, _argument(path)]
     return run(path, whole, sources=sources)
+
+
+def _argument(path: Path) -> str:
+    """Return a path as an argument that the compiler does not mistake for an option."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
@@ -80,7 +85,7 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
     with tempfile.TemporaryDirectory() as name:
         into = Path(name)
         out = str(into / "x.o")
-        whole = [*(command or compiler()), *flags, "-c", *_AS_C, str(path), "-o", out]
+        whole = [*(command or compiler()), *flags, "-c", *_AS_C, _argument(path), "-o", out]
         sources = (path.resolve().parent, Path.cwd())
         return run(path, whole, sources=sources, into=into, wants_messages=True)
 

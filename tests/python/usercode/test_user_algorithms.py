@@ -57,6 +57,12 @@ def test_the_ending_of_a_file_does_not_matter(tmp_path: Path) -> None:
     assert len(json.loads(out)["rows"]) == 2
 
 
+def test_the_name_of_a_file_is_not_an_option_of_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "-mine.c").write_text(user_code.GOOD, encoding="utf-8")
+    out, _ = compared(tmp_path, "./-mine.c", "--format", "json")
+    assert [row["algorithm"] for row in json.loads(out)["rows"]] == ["-mine"]
+
+
 def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
     """A received study may be in a folder with a `polars.py`."""
     for name in ("polars", "numpy", "cwndlab"):
