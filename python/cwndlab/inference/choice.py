@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Number of points per family in rounds 1 and 2, number of points in each later round, and number
-of rounds."""
+"""Number of simulated links (points) per family in rounds 1 and 2, number of links in each later
+round, and number of rounds."""
 ALONE = 600
 """Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02

@@ -103,7 +103,7 @@ class Sampler:
         return 1 / density
 
     def result(self) -> WeightedPoints:
-        """Return the points near the measurement, adjusted by a local regression."""
+        """Return the simulated points near the measurement, adjusted by a local regression."""
         weights = self._weights()
         kept = weights > 0
         points, numbers, weights = self.points[kept], self.numbers[kept], weights[kept]

@@ -87,7 +87,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a long run's recordings; the `Batch` with the outcome contains the last part."""
+    """A part of the recordings of a long run; the last part is in the run's `Batch`."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)

@@ -173,7 +173,7 @@ static LATE_REORDER: Table = Table {
     kind: Some("late"),
     keys: &[
         needed("share", "ppb", PPB, "probability that a packet is delayed"),
-        needed("delay", "delay_ns", TIME, "additional delay of such a packet"),
+        needed("delay", "delay_ns", TIME, "additional delay of a reordered packet"),
         REORDER_GAP,
     ],
 };
