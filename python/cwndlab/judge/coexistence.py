@@ -72,7 +72,7 @@ class Coexistence:
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """The harm `done` minus the harm `accepted` if it is positive, computed in each repetition."""
+    """The harm `done` minus the positive part of `accepted`, computed in each repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None

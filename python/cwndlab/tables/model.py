@@ -34,7 +34,7 @@ class TableCell:
     is_best: bool = False
     """True if this algorithm is better than all others by the smallest relevant effect or more."""
     of_runs: str = ""
-    """Such as "4 of 10 runs", if the other runs of the algorithm completed nothing."""
+    """Text such as "4 of 10 runs" if the other runs completed nothing; otherwise empty."""
 
     @property
     def text(self) -> str:
