@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from cwndlab.figures.labels import legend_names
+
 FORMATS = ("svg", "pdf", "png")
 WIDTH_IN = 6.3  # text width of an A4 page with margins of 25 mm
 
@@ -83,11 +85,14 @@ def title(axes: Axes, text: str) -> None:
 
 def legend_above(axes: Axes, columns: int) -> None:
     """Place the legend above the axes, where it covers no line."""
+    handles, names, fitting = legend_names(axes, columns)
     with house_style():
         axes.legend(
+            handles,
+            names,
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
-            ncols=columns,
+            ncols=fitting,
             handlelength=2.6,
             borderaxespad=0.2,
             columnspacing=1.4,

@@ -1,9 +1,11 @@
 """Write names next to lines and points instead of a legend, without overlap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import matplotlib.transforms
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 _FONT_SIZE = 8
@@ -11,9 +13,14 @@ _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
 """Width of a letter in points, including part of the gap between two names."""
 _MARKER_PT = 8.0
+_HANDLE_PT = 40.0
+"""Width of a legend's handle and of the gaps around it."""
 _NAME_PT = 9.0
 """Height of a name in points."""
 _NEAR_ROWS, _FARTHEST_ROW = 3, 40
+LONGEST_NAME = 36
+"""Names with more characters are shortened, in narrow panels to fewer characters."""
+_SHORTEST_LIMIT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +33,30 @@ class PlacedLabel:
     colour: str
 
 
+def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
+    """Return the text that labels each name in a figure: long names without their middle.
+
+    If names differ only in their middle, a number follows the shortened names.
+    """
+    head_length = 3 * longest // 5
+    tail_length = longest - 1 - head_length
+    short: dict[str, str] = {}
+    for name in names:
+        if len(name) <= longest:
+            short[name] = name
+            continue
+        head, tail = name[:head_length], name[-tail_length:]
+        text = f"{head.rstrip()}\N{HORIZONTAL ELLIPSIS}{tail.lstrip()}"
+        taken = {each for other, each in short.items() if other != name}
+        numbers = (f"{text} ({n})" for n in count(2))
+        short[name] = next(each for each in chain([text], numbers) if each not in taken)
+    return short
+
+
 def name_ticks(axes: Axes, names: Sequence[str]) -> None:
     """Label the positions 0, 1, ... of the x axis, and rotate labels that would overlap."""
+    short = short_names(names, _longest_in(axes))
+    names = [short[name] for name in names]
     width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
     room_pt = 72 * width_in / max(1, len(names))
     longest = max((len(name) for name in names), default=0)
@@ -38,9 +67,31 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
             label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
-def room_for_labels_in(count: int) -> float:
-    """Return the panel height, in inches, that the labels of `count` plotted lines need."""
-    return count * _LINE_HEIGHT_PT / 72
+def room_for_labels_in(lines: int) -> float:
+    """Return the panel height, in inches, that the labels of `lines` plotted lines need."""
+    return lines * _LINE_HEIGHT_PT / 72
+
+
+def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int]:
+    """Return the entries of a legend with short names, and how many columns fit the panel."""
+    handles, names = axes.get_legend_handles_labels()
+    short = short_names(names, _longest_in(axes))
+    longest = max(map(len, short.values()), default=0)
+    fitting = int(_panel_width_pt(axes) // (_CHARACTER_PT * longest + _HANDLE_PT))
+    return handles, [short[name] for name in names], max(1, min(columns, fitting))
+
+
+def _longest_in(axes: Axes) -> int:
+    """Return the number of characters that a name beside or below the axes may have."""
+    half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
+    return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
+
+
+def _panel_width_pt(axes: Axes) -> float:
+    """Return the width of the axes with their labels, before the layout is computed."""
+    place = axes.get_subplotspec()
+    beside = 1 if place is None else place.get_gridspec().ncols
+    return 72 * float(axes.figure.figure.get_size_inches()[0]) / beside
 
 
 def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
@@ -59,10 +110,11 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     low, high = axes.get_ylim()
     heights = [(label.y - low) / (high - low) * height_pt for label in labels]
     moved = spread(heights, _LINE_HEIGHT_PT, 0.0, height_pt)
+    short = short_names(label.text for label in labels)
     blended = matplotlib.transforms.blended_transform_factory(axes.transAxes, axes.transAxes)
     for label, height in zip(labels, moved, strict=True):
         axes.annotate(
-            label.text,
+            short[label.text],
             xy=(1.0, height / height_pt),
             xycoords=blended,
             xytext=(4, 0),
@@ -84,12 +136,14 @@ def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     points = [scale * axes.transData.transform((label.x, label.y)) for label in labels]
     markers = [Box(x, y, 0.0, 0.0).grown(_MARKER_PT / 2) for x, y in points]
     room = Box(*(scale * value for value in axes.bbox.bounds))
-    places = free_places(markers, [_CHARACTER_PT * len(label.text) for label in labels], room)
+    short = short_names(label.text for label in labels)
+    widths = [_CHARACTER_PT * len(short[label.text]) for label in labels]
+    places = free_places(markers, widths, room)
     for label, marker, place in zip(labels, markers, places, strict=True):
         is_far = not marker.grown(_LINE_HEIGHT_PT).meets(place)
         line = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.5, "shrinkB": 3}
         axes.annotate(
-            label.text,
+            short[label.text],
             xy=(label.x, label.y),
             xytext=(place.x - marker.x - _MARKER_PT / 2, place.y - marker.y - _MARKER_PT / 2),
             textcoords="offset points",

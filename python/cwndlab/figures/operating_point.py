@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, new_figure
+from cwndlab.figures.labels import legend_names
 from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 
@@ -41,10 +42,11 @@ def operating_point_figure(
     axes[1].set_xlabel(quantity("inflight_pkts").header)
     with house_style():
         if above:
-            names = axes[0].get_legend_handles_labels()
-            figure.legend(*names, loc="outside upper left", ncols=_LEGEND_COLUMNS, markerscale=2.5)
+            *names, columns = legend_names(axes[0], _LEGEND_COLUMNS)
+            figure.legend(*names, loc="outside upper left", ncols=columns, markerscale=2.5)
         else:
-            axes[0].legend(loc="lower right", markerscale=2.5)
+            handles, labels, _ = legend_names(axes[0], 1)
+            axes[0].legend(handles, labels, loc="lower right", markerscale=2.5)
     return figure
 
 

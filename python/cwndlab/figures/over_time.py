@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, new_figure, title
 from cwndlab.figures.decimate import decimate
-from cwndlab.figures.labels import PlacedLabel, label_line_ends, room_for_labels_in
+from cwndlab.figures.labels import PlacedLabel, label_line_ends, room_for_labels_in, short_names
 from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 from cwndlab.stats.bootstrap import Floats
@@ -136,7 +136,7 @@ def plot_window(
         if events is not None:
             _mark_losses(axes, events, contestant)
         axes.annotate(
-            name,
+            short_names([name])[name],
             xy=(1.0, 0.5),
             xycoords="axes fraction",
             xytext=(4, 0),

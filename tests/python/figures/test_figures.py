@@ -1,6 +1,7 @@
 """Figures show what the data say; equal input gives equal files."""
 
 import itertools
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
+import cwndlab as cw
 from cwndlab import figures
 from cwndlab.api.plots import Plottable as SampledResults
 from cwndlab.api.plots import Plotter
-from cwndlab.figures.labels import Box, free_places, spread
+from cwndlab.figures.labels import LONGEST_NAME, Box, free_places, short_names, spread
 from cwndlab.figures.standings import plot_throughput_delay
 from cwndlab.figures.style import style_of
 from cwndlab.judge.comparison import compare
+from cwndlab.report import write_report
 
 
 def representative(results: SampledResults) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -272,3 +275,27 @@ def test_a_name_with_room_stands_at_the_upper_right_of_its_point() -> None:
     assert 0 < place.y - marker.y < 10
     (beyond,) = free_places([marker], [30.0], Box(0, 0, 10, 10))  # no place is free
     assert beyond == place
+
+
+def test_long_names_keep_their_ends_and_stay_distinct() -> None:
+    names = ["cubic", "x" * 60, "x" * 30 + "y" * 10 + "x" * 30, "x" * 60 + "z"]
+    short = short_names([*names, names[1]])
+    assert short["cubic"] == "cubic"
+    assert all(len(text) <= LONGEST_NAME + len(" (2)") for text in short.values())
+    assert len(set(short.values())) == len(names)
+    assert short[names[1]].startswith("xxx")
+    assert short[names[3]].endswith("xz")
+
+
+def test_figures_of_variants_with_long_names_have_room_for_their_panels(tmp_path: Path) -> None:
+    """Matplotlib warns if labels leave no room for the panels."""
+    end = "with a name that explains each of its settings, and so has a hundred characters"
+    variants = [
+        {"name": f"{name.upper()} {end}", "algorithm": name} for name in ("cubic", "bbr", "vegas")
+    ]
+    study = cw.Study(
+        link="lossy", duration="10 s", repetitions=3, factors={"variant": variants}, id="long"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_report(study.run(tmp_path / "results"), tmp_path / "report")
