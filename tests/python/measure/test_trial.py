@@ -19,6 +19,7 @@ import pytest
 from cwndlab.errors import ResultsError
 from cwndlab.judge.goals import BALANCE
 from cwndlab.measure.machine.sock_diag import Connection
+from cwndlab.measure.trial import settings
 from cwndlab.measure.trial.conduct import Step, Tried, conduct, due
 from cwndlab.measure.trial.guard import Guard, Guardrails
 from cwndlab.measure.trial.periods import (
@@ -29,7 +30,7 @@ from cwndlab.measure.trial.periods import (
     PeriodOutcome,
     blocks,
 )
-from cwndlab.measure.trial.settings import Route, SettingError, require_algorithms
+from cwndlab.measure.trial.settings import Default, Route, SettingError, require_algorithms
 from cwndlab.measure.trial.traffic import PeriodTraffic
 from iproute import IP, ip, needs_ip
 from judge.test_ledger import CLAIM
@@ -205,6 +206,16 @@ def test_a_wrong_prefix_is_refused_with_an_example(text: str) -> None:
 def test_an_algorithm_that_the_kernel_lacks_is_refused_and_not_loaded() -> None:
     with pytest.raises(SettingError, match="this kernel does not contain none-such"):
         require_algorithms(("none-such",))
+
+
+@pytest.mark.parametrize(("user", "remedy"), [(0, "use --route instead"), (1000, "needs root")])
+def test_a_default_that_cannot_be_changed_says_what_to_do(
+    user: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "SYSCTL", Path("/proc/version"))  # a file that nobody can write
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    with pytest.raises(SettingError, match=remedy):
+        Default("cubic").restore()
 
 
 @pytest.fixture

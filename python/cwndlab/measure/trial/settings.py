@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -204,5 +205,11 @@ def _write(path: Path, value: str) -> None:
     try:
         path.write_text(value, encoding="ascii")
     except OSError as error:
-        msg = f"{path}: {error.strerror}; changing the default needs root"
+        remedy = "changing the default needs root"
+        if os.geteuid() == 0:
+            remedy = (
+                f"in a network namespace or a container, {value} cannot be made the default; use "
+                "--route instead"
+            )
+        msg = f"{path}: {error.strerror}; {remedy}"
         raise SettingError(msg) from None
