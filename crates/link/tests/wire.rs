@@ -406,7 +406,7 @@ fn contradictions_are_refused_with_their_place() {
         let stages = [StageConfig::default(), stage];
         AnyLink::<Frame>::one_way(&stages, &traces, 1, "reverse").expect_err("must be refused")
     };
-    let trace = |path: &str| RateConfig::Mahimahi { path: path.to_owned() };
+    let trace = |path: &str| RateConfig::Mahimahi { path: path.to_owned(), light: None };
     let missing = refuse(StageConfig { rate: trace("x"), ..StageConfig::default() });
     assert_eq!(missing.to_string(), "reverse.1: the trace `x` has not been loaded");
     let kind = refuse(StageConfig { rate: trace("log"), ..StageConfig::default() });

@@ -171,7 +171,7 @@ impl Replay {
         let mut traces = Traces::new();
         traces.insert("trace", trace.clone());
         let stage = StageConfig {
-            rate: RateConfig::Mahimahi { path: "trace".into() },
+            rate: RateConfig::Mahimahi { path: "trace".into(), light: None },
             queue: QueueConfig::default(),
             ..StageConfig::default()
         };
