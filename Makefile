@@ -45,7 +45,7 @@ CRATES = $(shell tools/setup crates)
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint lint-rust \
-  lint-python docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
+  lint-python docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-light-heavy bench-links bench-open bench-page bench-peers bench-scale \
   bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity \
   validate-links validate-vm \
   fuzz images \
@@ -160,6 +160,9 @@ bench-trial: $(STAMPS)/core ## error rates of trials in simulated worlds, and of
 
 bench-ledger: $(STAMPS)/core ## predictions for published measurements, and their scores; ARGS="score --pantheon CLONE"
 	@$(PYTHON) bench/public_ledger.py $(ARGS)
+
+bench-light-heavy: $(STAMPS)/core ## errors of replays of recorded cells, with and without packet trains
+	@$(PYTHON) bench/light_heavy.py $(ARGS)
 
 bench-fit: $(STAMPS)/core ## links inferred from one flow, and their predictions, for hidden links
 	@$(PYTHON) bench/fit.py $(ARGS)

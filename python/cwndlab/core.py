@@ -144,26 +144,6 @@ def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, us
     return columns
 
 
-def probe(
-    scenario_json: str,
-    traces: Mapping[str, bytes],
-    direction: str,
-    user: int,
-    sent_ns: Sequence[int],
-) -> list[int | None]:
-    """Return the delays, in nanoseconds, of packets that are sent at given times; None if lost.
-
-    The interpreter lock is released during the simulation.
-
-    Raises:
-        ValueError: the path is invalid, or the times decrease.
-    """
-    delays: list[int | None] = module().probe(
-        scenario_json, dict(traces), direction, user, list(sent_ns)
-    )
-    return delays
-
-
 def choose_set(
     gain: Sequence[Sequence[float]],
     cost: Sequence[Sequence[float]],

@@ -146,11 +146,14 @@ fn reference(trains: &Trains, stamps_ms: &[u64], arrivals: &[(u64, u32)]) -> Vec
     let mut heavy = heavy.into_iter().peekable();
     let (mut room, mut in_burst) = (Vec::new(), false);
     let (mut left, mut arrived): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
+    let mut recent = (usize::MAX, 0);
     for &(at, length) in arrivals {
         let free = left.last().copied();
         if free.is_none_or(|free| at > free + AFTER.as_nanos()) {
             let now_us = at / 1000 % period_us;
-            let sent = trains.iter().rev().find(|train| train.0 <= now_us).unwrap_or(&trains[0]);
+            let last = trains.iter().rposition(|train| train.0 <= now_us).unwrap_or(0);
+            recent = if recent.0 == last { (last, recent.1 + 1) } else { (last, 0) };
+            let sent = &trains[last - recent.1 % (last + 1).min(8)];
             let begins = at + (sent.1 - shortest_us) * 1000;
             // One entry for each byte of the train.
             let bytes = |offset: &u64| core::iter::repeat_n(begins + offset * 1000, 1504);

@@ -378,7 +378,7 @@ fn thousands(count: u128) -> String {
 }
 
 const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
-const LIGHT_AFTER_NS: u64 = 50_000_000;
+const LIGHT_AFTER_NS: u64 = 10_000_000;
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
 const AQM_PACKETS: u64 = 1000; // Linux's codel qdisc; high, to leave drops to the AQM
 const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3

@@ -90,7 +90,7 @@ fn a_folder_gives_both_directions_and_their_packet_trains() {
     let found = path(json!("trace:net/"));
     let rate = |way: &str| {
         json!({"kind": "mahimahi", "path": format!("net/:{way}"),
-            "light": {"path": format!("net/:{way}:light"), "after_ns": 50_000_000,
+            "light": {"path": format!("net/:{way}:light"), "after_ns": 10_000_000,
                 "delay_ns": if way == "Down" { 3_000_000 } else { 4_000_000 }}})
     };
     assert_eq!(found["forward"][0]["rate"], rate("Down"));

@@ -4,7 +4,8 @@
 //! that was recorded at this time on the idle link limits the burst: its first bytes leave no
 //! earlier than those of the train's first packet, and so on. When the burst has used up the bytes
 //! of the train, packets leave at the opportunities of the trace recorded under load, until the
-//! link has been idle again.
+//! link has been idle again. Unlike in CellReplay, a train applies to one burst; further bursts
+//! before the next train use the trains before it.
 //!
 //! A part of the trains' delays is propagation, and the stage's delay includes it: the delay of a
 //! packet that arrives while the link sends. The rest of a train's delay is the time that the idle
@@ -27,6 +28,8 @@ pub(crate) struct LightHeavy {
     idle: Duration,
     propagation: Duration,
     pauses: Spans,
+    /// The last train that was sent before the present burst, and the number of bursts since then.
+    recent: (usize, usize),
     /// The burst, while its train is not used up.
     burst: Option<Burst>,
     /// The last time at which the queue is known not to be empty; none before the first packet.
@@ -53,8 +56,8 @@ impl LightHeavy {
         pauses: Spans,
     ) -> Self {
         let LightConfig { after: idle, delay: propagation, .. } = *config;
-        let (burst, busy, served) = (None, None, Time::ZERO);
-        Self { heavy, light, idle, propagation, pauses, burst, busy, served }
+        let (recent, burst, busy, served) = ((0, 0), None, None, Time::ZERO);
+        Self { heavy, light, idle, propagation, pauses, recent, burst, busy, served }
     }
 
     pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
@@ -112,12 +115,25 @@ impl LightHeavy {
         if self.busy.is_some_and(|busy| at <= busy + self.idle) {
             return;
         }
-        let train = self.light.train_at(at);
+        let train = self.next_train(at);
         let begins = self.pauses.open_from(at);
         let delay = self.light.delay_at(train, begins);
         let begins = begins + delay.saturating_sub(self.propagation);
         self.burst = Some(Burst { train, begins, sent_bytes: 0 });
         self.busy = Some(at);
+    }
+
+    /// The train of a burst that begins `at`: the last one that was sent by this time, and for
+    /// further bursts before the next one, those before it, so that a retransmission over the air
+    /// does not delay all of these bursts.
+    fn next_train(&mut self, at: Time) -> usize {
+        let last = self.light.train_at(at);
+        let earlier = match self.recent {
+            (recent, bursts) if recent == last => bursts % last.saturating_add(1).min(MOST_EARLIER),
+            _ => 0,
+        };
+        self.recent = (last, earlier + 1);
+        last - earlier
     }
 
     /// Continues with the opportunities under load after `now`, if a burst was under way.
@@ -149,3 +165,6 @@ impl LightHeavy {
         (self.pauses.open_from(leaves) == leaves).then_some(leaves)
     }
 }
+
+/// Number of trains among which bursts alternate: less than a second of usual recordings.
+const MOST_EARLIER: usize = 8;

@@ -336,7 +336,7 @@ const LIGHT_AFTER: Key = optional(
     "",
     TIME,
     "idle time after which the next packet train of light_trace or of a folder of CellReplay \
-     begins; if absent, 50 ms",
+     begins; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
