@@ -11,7 +11,7 @@ use crate::parts::{has, medium};
 use crate::preset::{Expanded, expanded};
 use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
-use crate::wire::{Wire, farther, stage, total};
+use crate::wire::{TOO_LONG, Wire, farther, stage, total};
 
 /// A link of a chain, and its place in the document.
 #[derive(Debug)]
@@ -238,4 +238,3 @@ const WIRE_BEFORE_WIRE: &str = "this link is a wire, and only a cell or a Wi-Fi 
     the key \"wire\"; write both wires as [[link.stage]]";
 const POLICED_MEDIUM: &str = "a Wi-Fi channel in a chain cannot have a policer; write the policer \
      in a separate stage before the channel";
-pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chain::{Part, TOO_LONG, chain_path, medium_path, parts, with_recorded};
+use crate::chain::{Part, chain_path, medium_path, parts, with_recorded};
 use crate::check::known;
 use crate::files::{Files, Told, Way};
 use crate::link::lacking;
@@ -10,7 +10,7 @@ use crate::parts::{has, medium};
 use crate::preset::{Expanded, expanded};
 use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
-use crate::wire::{Wire, farther, stage, total};
+use crate::wire::{TOO_LONG, Wire, farther, stage, total};
 
 /// The result of resolving a link.
 #[derive(Clone, PartialEq, Debug)]

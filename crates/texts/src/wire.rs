@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::chain::TOO_LONG;
 use crate::check::known;
 use crate::convert::{scenario_key, scenario_table};
 use crate::files::{Files, PacketTrains, Told, Way};
@@ -12,6 +11,8 @@ use crate::problem::{Place, Problem};
 use crate::quantity::{DURATION, QueueLimit, RATE, SIZE, UNLIMITED};
 use crate::queue::{FULL_PACKET_BYTES, Product};
 use crate::table::{Form, MOST_COUNT};
+
+pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";
 
 /// A wire's checked keys and their place.
 #[derive(Debug)]
