@@ -187,6 +187,10 @@ def measure(kind: str, trials: int, blocks: int) -> None:
         for what, own in (
             ("within the limits in every period", [t for t in found if t.is_harmless]),
             ("better by the zone", [t for t in found if t.truth >= ZONE]),
+            (
+                "better by the zone and within the limits in every period",
+                [t for t in found if t.truth >= ZONE and t.is_harmless],
+            ),
         ):
             print(
                 f"guardrails {title}: {sum(t.guards[title].is_stopped for t in own)} of {len(own)} "
