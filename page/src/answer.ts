@@ -20,9 +20,7 @@ export interface Answer {
 }
 
 export function showAnswer({ setting, progress, reality, queue, shares }: Answer): void {
-  const { done } = progress;
-  // A single run cannot show whether anything is random.
-  const decided = done === 1 && progress.decided !== null ? { ...progress.decided, pairs: 1 } : progress.decided;
+  const { done, decided } = progress;
   const goal = data.goals.find(({ name }) => name === setting.goal)!;
   const place = byId("answer");
   const isWhole = done === setting.repetitions;

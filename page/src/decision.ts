@@ -90,6 +90,7 @@ export function asJson(decided: Decided, goal: Goal, reality: Reality | null): o
       host: data.host,
     },
     pairs,
+    unpaired: [],
     zone: data.rule.zone,
     price_of_delay: goal.price,
     coexistence: [],

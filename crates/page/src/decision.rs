@@ -89,9 +89,11 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
         }))
     });
     let prediction = decided.prediction;
+    // A single run cannot show whether anything is random.
+    let is_random = decided.is_random || repetitions == 1;
     let answer = json!({
         "best": best.iter().map(|&each| &names[each]).collect::<Vec<_>>(),
-        "pairs": if decided.is_random { repetitions } else { 0 },
+        "pairs": if is_random { repetitions } else { 0 },
         "repeatable": prediction.map(|found| found.leader_stays),
         "same_set": prediction.map(|found| found.same_set),
         "good_selection": prediction.map(|found| found.leader_is_good),

@@ -97,7 +97,7 @@ class Decision:
     setting: str
     """Name of the network setting; empty if the study has only one."""
     pairs: int
-    """Number of repetitions (pairs of runs); 0 if all repetitions gave identical results."""
+    """Number of repetitions, whose runs are compared in pairs; 0 if several are identical."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
@@ -269,6 +269,7 @@ def decide_runs(
 ) -> Decision:
     """Decide which algorithms are best for a goal, from the gains and costs of their runs."""
     chosen = chosen_of(runs.gain, runs.cost, goal.price)
+    repetitions = runs.gain.shape[1]  # a single run cannot show whether anything is random
     entrants = tuple(
         Entrant(
             name=names[at],
@@ -284,7 +285,7 @@ def decide_runs(
     return Decision(
         goal=goal,
         setting="",
-        pairs=runs.gain.shape[1] if chosen["is_random"] else 0,
+        pairs=repetitions if chosen["is_random"] or repetitions == 1 else 0,
         best=tuple(names[at] for at in chosen["good"]),
         entrants=entrants,
         repeatable=chosen["leader_stays"],

@@ -90,6 +90,17 @@ def test_too_few_pairs_leave_it_unknown() -> None:
     assert "5 repetitions, too few to estimate the uncertainty" in headline(decision)
 
 
+def test_one_run_does_not_show_whether_anything_is_random() -> None:
+    decision = decide(
+        comparison_of({"cubic": {"log_goodput": [2.0]}, "bbr": {"log_goodput": [1.0]}}), THROUGHPUT
+    )
+    assert (decision.pairs, decision.repeatable) == (1, None)
+    assert headline(decision) == (
+        "Throughput: use cubic, from one run, too few to estimate the uncertainty."
+    )
+    assert "from one run;" in certainty(decision)[0].meaning
+
+
 def test_repetitions_that_do_not_differ_are_no_evidence() -> None:
     same = answer_on({"cubic": 10.0, "bbr": 5.0}, {"cubic": 200.0, "bbr": 40.0}, spread=0.0)
     decision = decide(same, THROUGHPUT)
