@@ -84,7 +84,10 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
-        message = "uplink data need a [reverse_link], which sets the rate and queue of the uplink"
+        message = (
+            "uplink data need a [reverse_link], which sets the rate and queue of the uplink "
+            "(compare --reverse-link)"
+        )
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
         _check_devices_on_wire(flows)

@@ -627,3 +627,12 @@ def test_an_option_with_one_value_is_not_given_twice(
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_advice_on_results_refuses_a_baseline_that_they_lack(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    run("run", "mine.toml")
+    status, _, err = run("advise", "--results", "results/mine", "--baseline", "vegas")
+    assert status == 2
+    assert "--baseline vegas: these results contain only reno" in err

@@ -166,7 +166,8 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'direction = "reverse"',
             (
                 "mine.toml: direction\n"
-                "  uplink data need a [reverse_link], which sets the rate and queue of the uplink"
+                "  uplink data need a [reverse_link], which sets the rate and queue of the uplink "
+                "(compare --reverse-link)"
             ),
         ),
         (
