@@ -86,8 +86,8 @@ def comparison_table(
 ) -> ComparisonTable:
     """Create the table of a comparison, by default with all standard columns."""
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
-    if columns is None and comparison.flows_per_run > 1:
-        wanted.append("jain_index")
+    if columns is None:
+        wanted += fairness_columns(comparison)
     if columns is None and comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
     if columns is None:
@@ -104,6 +104,13 @@ def comparison_table(
         rows=rows,
         note=uncertainty_note(comparison),
     )
+
+
+def fairness_columns(comparison: Comparison) -> list[str]:
+    """Return the columns that show how flows shared the link: among themselves, or with CUBIC."""
+    if comparison.has("jain_index_beside_cubic"):
+        return ["share_beside_cubic_pct", "jain_index_beside_cubic"]
+    return ["jain_index"] if comparison.flows_per_run > 1 else []
 
 
 def uncertainty_note(comparison: Comparison) -> str:

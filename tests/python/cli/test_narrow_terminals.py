@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cwndlab.cli import output
 from cwndlab.cli.screens.comparison import terminal_table
-from made_up import FAST_OR_SHORT
+from made_up import FAST_OR_SHORT, comparison_of
 
 LIMITS = dict.fromkeys(("cubic", "bbr", "vegas"), "cwnd after loss 100 %")
 
@@ -49,3 +49,19 @@ def test_no_word_of_a_heading_is_broken(width: int, monkeypatch: pytest.MonkeyPa
     plain = re.sub(r"\x1b\[[0-9;]*m", "", captured.get())
     assert {"stated", "probability", "came", "true", "comparisons"} <= set(plain.split())
     assert max(map(len, plain.splitlines())) <= width
+
+
+def test_fairness_to_cubic_shows_the_shares_on_which_it_is_decided() -> None:
+    runs = {
+        "bbr": {"goodput_mbit_s": [9.0], "share_beside_cubic_pct": [90.0]},
+        "cubic": {"goodput_mbit_s": [5.0], "share_beside_cubic_pct": [50.0]},
+    }
+    shared = {
+        name: {**own, "jain_index_beside_cubic": [index]}
+        for (name, own), index in zip(runs.items(), [0.61, 1.0], strict=True)
+    }
+    heads = [column.header for column in terminal_table(comparison_of(shared)).columns]
+    assert heads[-2:] == ["share against CUBIC %", "Jain's index against CUBIC"]
+    assert "share against CUBIC %" not in [
+        column.header for column in terminal_table(comparison_of(runs)).columns
+    ]

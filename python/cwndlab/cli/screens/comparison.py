@@ -9,7 +9,12 @@ from cwndlab.judge.cell import Comparison
 from cwndlab.judge.uses import NOTICED
 from cwndlab.results.columns import quantity
 from cwndlab.results.metrics import TOTALS
-from cwndlab.tables.model import ComparisonTable, TableCell, comparison_table
+from cwndlab.tables.model import (
+    ComparisonTable,
+    TableCell,
+    comparison_table,
+    fairness_columns,
+)
 from cwndlab.text.wording import format_number
 
 _HEADS = {
@@ -19,6 +24,8 @@ _HEADS = {
     "timeouts": "timeouts",
     "completion_ms": "completion ms",
     "jain_index": "Jain's index",
+    "share_beside_cubic_pct": "share against CUBIC %",
+    "jain_index_beside_cubic": "Jain's index against CUBIC",
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
@@ -42,8 +49,7 @@ def terminal_table(
     wanted = [*(column for column in NOTICED if comparison.has(column)), *_COLUMNS]
     if comparison.has("completion_ms"):
         wanted.insert(1, "completion_ms")
-    if comparison.flows_per_run > 1:
-        wanted.append("jain_index")
+    wanted += fairness_columns(comparison)
     model = comparison_table(comparison, wanted)
     whole = _WHOLE if width >= _NARROWEST and len(model.columns) <= _FITTING else ()
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
