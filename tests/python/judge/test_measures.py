@@ -152,10 +152,14 @@ def test_variation_from_place_to_place_is_told_where_there_are_places() -> None:
     assert not between_places(replace(one, cell={"delay": 1}), [one, two])
 
 
-def decided(folder: Path, goal: str, application: Mapping[str, str], **keys: Any) -> Decision:  # noqa: ANN401  keys of a study
+def decided(folder: Path, goal: str, application: Mapping[str, str], link: str) -> Decision:
     """Run CUBIC and BBR ten times for 8 s, and return the decision for a goal."""
     study = cw.Study(
-        algorithm=["cubic", "bbr"], duration="8 s", repetitions=10, application=application, **keys
+        link=link,
+        algorithm=["cubic", "bbr"],
+        duration="8 s",
+        repetitions=10,
+        application=application,
     )
     return study.run(folder / "results").verdict(goal)
 
