@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab import core
-from cwndlab.run.saturation import saturate
+from cwndlab.run.saturation import PACKET_BYTES, saturate
 from cwndlab.schema import scenario as si
 from cwndlab.schema.application import Application, Sized, Web
 from cwndlab.schema.direction import Direction
@@ -41,6 +41,7 @@ NS_PER_S, NS_PER_MS = 10**9, 10**6
 MOST_ERROR_PCT, MOST_SHARE, WRONG_PCT, FEWEST_WRONG = 7.0, 0.5, 14.0, 4
 TRAIN_PKTS = 10
 TRAIN_GAP_S = (0.08, 0.12)  # irregular, so that the periods of a cell's grants can be found
+MOST_LOAD = 0.3  # largest share of a link's rate that the trains use
 PAIR_GAP_S = (0.5, 0.7)
 PAIRS_MS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 60, 80, 100, 150, 200)
 DEFAULT_AFTER_MS = 10.0
@@ -63,6 +64,7 @@ SETTINGS = {  # the link, and the length of its recording in s
     "LTE, good, server at 3 ms": ("lte-good,server=3 ms", 100),
     "LTE, good, requests every 20 ms": ("lte-good,cell.access.request_period=20 ms", 100),
     "LTE, good, requests every 40 ms": ("lte-good,cell.access.request_period=40 ms", 100),
+    "LTE, good, requests every 80 ms": ("lte-good,cell.access.request_period=80 ms", 100),
     "LTE, good, 60 km/h": ("lte-good,speed=60 km/h", 100),
     "LTE, bad": ("lte-bad", 200),
     "HSPA, typical": ("hspa-typical", 200),
@@ -161,9 +163,15 @@ def record(cell: ResolvedLink, way: Direction, seed: int, seconds: float) -> Rec
     """Record one direction of a cell."""
     saturated = saturate(cell, way, round(seconds * NS_PER_S), seed=seed)
     random = np.random.default_rng(seed)
-    sent_ms = times_ms(random, TRAIN_GAP_S, seconds)
+    train_s = TRAIN_PKTS * PACKET_BYTES * 8e-6 / saturated.rate_mbit_s
+    slower = max(1.0, train_s / (MOST_LOAD * TRAIN_GAP_S[0]))
+    sent_ms = times_ms(random, (slower * TRAIN_GAP_S[0], slower * TRAIN_GAP_S[1]), seconds)
     trains_ms = delays_ms(cell, way, seed, np.repeat(sent_ms, TRAIN_PKTS))
     trains_ms = trains_ms.reshape(-1, TRAIN_PKTS)
+    # Only an idle link is lightly loaded: no train follows one that is still on its way.
+    arrived_ms = np.nan_to_num(np.nanmax(sent_ms[:, None] + trains_ms, axis=1))
+    is_idle = np.concatenate([[True], sent_ms[1:] > np.maximum.accumulate(arrived_ms)[:-1]])
+    sent_ms, trains_ms = sent_ms[is_idle], trains_ms[is_idle]
     shortest_ms = float(np.nanmin(trains_ms[:, 0]))
     first_ms = times_ms(random, PAIR_GAP_S, 2 * seconds)
     gaps_ms = np.resize(PAIRS_MS, len(first_ms))

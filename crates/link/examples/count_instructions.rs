@@ -89,7 +89,7 @@ fn stage(kind: &str) -> (StageConfig, Traces) {
             let text: String = (1..=1000).map(|ms| format!("{ms}\n").repeat(4)).collect();
             let trace = RateTrace::parse_mahimahi(text.as_bytes()).expect("a trace");
             traces.insert("made", trace);
-            let rate = RateConfig::Mahimahi { path: "made".to_owned() };
+            let rate = RateConfig::Mahimahi { path: "made".to_owned(), light: None };
             StageConfig { rate, framing_bytes: None, ..plain }
         }
         "red" => {

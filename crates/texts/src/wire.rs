@@ -378,6 +378,7 @@ fn thousands(count: u128) -> String {
     text
 }
 
+pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";
 const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
 const LIGHT_AFTER_NS: u64 = 10_000_000;
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
