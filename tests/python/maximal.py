@@ -29,6 +29,21 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
 )
 
 
+_OF_RATES = (
+    "rate",
+    "burst",
+    "trace",
+    "column",
+    "unit",
+    "time_column",
+    "time_unit",
+    "light_trace",
+    "light_after",
+    "busy_delay",
+    "hold",
+)
+
+
 def written_links() -> Iterator[dict[str, Any]]:
     """Yield links in which every key of the core's schema is written, with every kind of table."""
     definitions = core.link_definitions()
@@ -43,7 +58,7 @@ def written_links() -> Iterator[dict[str, Any]]:
             del wire["ack_filter"]
         if wire["transition"] == "keep":
             del wire["reorder"]
-        for key in ("rate", "burst", "trace", "column", "unit", "time_column", "time_unit", "hold"):
+        for key in _OF_RATES:
             del wire[key]
         yield {**wire, "rate": of_rate["rate"]}
         yield {"stage": [{**wire, **of_rate}, {**wire, "rate": of_rate["rate"]}]}
