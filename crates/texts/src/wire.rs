@@ -12,8 +12,6 @@ use crate::quantity::{DURATION, QueueLimit, RATE, SIZE, UNLIMITED};
 use crate::queue::{FULL_PACKET_BYTES, Product};
 use crate::table::{Form, MOST_COUNT};
 
-pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";
-
 /// A wire's checked keys and their place.
 #[derive(Debug)]
 pub(crate) struct Wire<'a> {
