@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OMITTED = "..."
+_RECORDINGS = ("home", "drive")
+"""Names of the recordings of `cwndlab link record --light-heavy` to which pages refer."""
 _SOURCE_NAME = re.compile(r"/\*\n \* (\w+):")
 _COMPUTING = re.compile(r"[\d.,]+ (m?s|min) of computing")
 
@@ -63,11 +65,15 @@ def steps(text: str) -> list[Step]:
 
 
 def furnish(folder: Path) -> None:
-    """Fill a folder with links to the clone, and with the algorithms that the pages show."""
+    """Fill a folder with links to the clone, and with the files to which the pages refer."""
     for name in ("studies", "algorithms", "docs", "python"):
         (folder / name).symlink_to(ROOT / name)
     for name, text in algorithms().items():
         (folder / name).write_text(text, encoding="utf-8")
+    for name in _RECORDINGS:
+        for direction in ("downlink", "uplink"):
+            (folder / f"{name}-{direction}.trace").write_text("1\n2\n", encoding="utf-8")
+            (folder / f"{name}-{direction}.light").write_text("0 20.5 0 1.2\n", encoding="utf-8")
 
 
 def algorithms() -> dict[str, str]:

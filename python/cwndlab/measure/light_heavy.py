@@ -40,6 +40,10 @@ TRAIN_PACKETS = 10
 a transfer begins."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
+_SPREAD_MS = 20
+"""The trains of the trace are sent at irregular intervals, which are longer than necessary by up to
+this time. At regular intervals, all trains could meet the same phase of a link that sends at
+regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80 ms."""
 _FEWEST_SWEEPS, _SWEEPS_OF_ROUND = 10, 2
 _PROBES = 10
 _FIRST_PROBES = 30
@@ -135,12 +139,15 @@ class LightHeavyRecorder:
 
     def _gaps_ns(self, direction: Direction, lasts_ms: int) -> list[int]:
         """Return the gaps of a piece: trains of the trace, then trains after various idle times."""
-        train_ms = ceil(self._train_ms[direction])
-        regular_ms = train_ms + REGULAR_MS
-        gaps_ms = [regular_ms] * ceil(lasts_ms / regular_ms)
+        train_ns = ceil(self._train_ms[direction]) * _NS_PER_MS
+        least_ns = train_ns + REGULAR_MS * _NS_PER_MS
+        random = np.random.default_rng(self._series)
+        gaps_ns: list[int] = []
+        while sum(gaps_ns) < lasts_ms * _NS_PER_MS:
+            gaps_ns.append(least_ns + int(random.integers(_SPREAD_MS * _NS_PER_MS)))
         for idle_ms in _sweep() * self._sweeps:
-            gaps_ms += [train_ms + idle_ms, regular_ms]
-        return [gap_ms * _NS_PER_MS for gap_ms in gaps_ms]
+            gaps_ns += [train_ns + idle_ms * _NS_PER_MS, least_ns]
+        return gaps_ns
 
     def _send_trains(
         self,

@@ -117,7 +117,7 @@ def test_each_round_records_both_directions_with_and_without_load() -> None:
         assert times_ms[-1] < 12_000
         steps_ms = np.diff(times_ms)
         assert steps_ms.min() > 0
-        assert np.median(steps_ms) == 9 * PACKET_MS[wire] + 100, "idle for 100 ms"
+        assert 100 < np.median(steps_ms) - 9 * PACKET_MS[wire] < 120, "idle for 100 to 120 ms"
         assert light.light_after_ms == 5
 
 
@@ -126,8 +126,9 @@ def test_gaps_grow_with_the_time_that_trains_take() -> None:
     recorder(link, 5 * S).record(lambda _: None)
     first, _, down, up = link.trains_asked
     assert set(first.gaps_ns) == {500 * MS}
-    assert down.gaps_ns[0] == (9 + 100) * MS
-    assert up.gaps_ns[0] == (72 + 100) * MS
+    assert (9 + 100) * MS <= down.gaps_ns[0] < (9 + 120) * MS
+    assert (72 + 100) * MS <= up.gaps_ns[0] < (72 + 120) * MS
+    assert len(set(down.gaps_ns[:40])) == 40, "irregular intervals meet all phases of a link"
     assert min(up.gaps_ns) == (72 + 5) * MS, "a train is over before the next begins"
     assert down.duration_ns > 5 * S
 
