@@ -157,8 +157,9 @@ def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
     assert stopped.returncode == 2, stopped.stderr
     assert stopped.stderr.startswith(f"{folder}: file too large; free some space on that disk\n")
     safe = finished(folder)
-    assert 1 < len(safe) < RUNS
-    assert f"{len(safe)} of {RUNS} runs are stored" in stopped.stderr
+    assert 0 < len(safe) < RUNS  # how many results are written at once depends on the machine
+    are = "is" if len(safe) == 1 else "are"
+    assert f"{len(safe)} of {RUNS} runs {are} stored" in stopped.stderr
     finish(folder)
     assert safe.items() <= finished(folder).items()
     assert result_bytes(folder) == result_bytes(undisturbed[0])
