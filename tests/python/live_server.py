@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.address import Address
@@ -27,7 +28,7 @@ from patience import PATIENCE_S, is_soon
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cwndlab.measure.wire.sessions import Limits
 
@@ -157,3 +158,23 @@ def _is_listening(port: int) -> bool:
         socket.create_connection((HOST, port)).close()
         return True
     return False
+
+
+def record_inside(
+    folder: Path, port: int | str, links: Sequence[str], options: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Record an emulated link from inside, as the rows of `cwndlab link record --format json`."""
+    program = [sys.executable, "-m", "cwndlab"]
+    words = [*program, "link", "record", *options, "--format", "json"]
+    asked = " ".join(f"'{word}'" for word in words)
+    done = subprocess.run(
+        [*program, "shell", *links, "--", "sh", "-c", f'{asked} --server "$CWNDLAB_HOST:{port}"'],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows

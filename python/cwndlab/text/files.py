@@ -55,7 +55,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
     """Open a text file; if it begins with a byte order mark, return a copy in UTF-8 without it.
 
     Raises:
-        OSError: the file cannot be read, or there is no room for the copy.
+        OSError: the file cannot be read, or the disk of temporary files is full.
     """
     file = path.open("rb")
     head = file.read(max(map(len, _MARKS)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections import deque
@@ -21,8 +20,7 @@ from cwndlab.measure.wire.saturator import FEEDBACK_BYTES, ArrivalRecorder, Cont
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.resolve.presets import load_preset
 from cwndlab.schema.direction import Direction
-from live_server import HOST, TOKEN, keep_secrets, server_apart, server_here
-from patience import PATIENCE_S
+from live_server import HOST, TOKEN, keep_secrets, record_inside, server_apart, server_here
 from this_machine import needs_kernel
 
 if TYPE_CHECKING:
@@ -216,23 +214,12 @@ def test_a_trace_link_is_recorded_as_it_is(tmp_path: Path) -> None:
     link = f"trace:{trace},delay=15 ms,queue=120 packets"
     process, port = server_apart(tmp_path, host="0.0.0.0")  # noqa: S104  a shell is another host
     try:
-        program = [sys.executable, "-m", "cwndlab"]
-        shell = [*program, "shell", "--link", link, "--reverse-link", link, "--"]
-        words = [*program, "link", "record", "--duration", "3 s", "--format", "json"]
-        asked = " ".join(f"'{word}'" for word in words)
-        done = subprocess.run(
-            [*shell, "sh", "-c", f'{asked} --server "$CWNDLAB_HOST:{port}"'],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
-        assert done.returncode == 0, done.stderr
+        links = ["--link", link, "--reverse-link", link]
+        rows = record_inside(tmp_path, port, links, ["--duration", "3 s"])
     finally:
         process.kill()
         process.communicate()
-    for row in json.loads(done.stdout):
+    for row in rows:
         # On a busy machine, the sender occasionally leaves the link slightly underused.
         assert row["rate_mbit_s"] == pytest.approx(10, rel=0.06), row
         recorded = np.loadtxt(tmp_path / row["trace"], dtype=int)

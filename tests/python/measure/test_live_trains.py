@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import signal
@@ -26,7 +25,7 @@ from cwndlab.measure.wire.near_datagrams import NearDatagrams
 from cwndlab.measure.wire.protocol import CLIENT, SERVER, Trains
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.measure.wire.trains import TrainReceiver, encode_train, send_trains
-from live_server import HOST, keep_secrets, server_here
+from live_server import HOST, keep_secrets, record_inside, server_here
 from patience import PATIENCE_S
 from this_machine import needs_kernel
 
@@ -282,30 +281,11 @@ def recorded(folder: Path, *links: str, duration: str) -> RecordedLink:
         assert server.stdout is not None
         serving = next(line for line in server.stdout if "serving on" in line)
         port = serving.split(" port ")[1].split(",")[0]
-        program = [sys.executable, "-m", "cwndlab"]
-        words = [*program, "link", "record", "--light-heavy", "--duration", duration]
-        asked = " ".join(f"'{word}'" for word in [*words, "--format", "json", "--out", "real"])
-        done = subprocess.run(
-            [
-                *program,
-                "shell",
-                *links,
-                "--",
-                "sh",
-                "-c",
-                f'{asked} --server "$CWNDLAB_HOST:{port}"',
-            ],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
-        assert done.returncode == 0, done.stderr
+        options = ["--light-heavy", "--duration", duration, "--out", "real"]
+        down, up = record_inside(folder, port, links, options)
     finally:
         server.kill()
         server.communicate()
-    down, up = json.loads(done.stdout)
     return RecordedLink(down, up, folder)
 
 

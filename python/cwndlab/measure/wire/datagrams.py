@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import socket
 import struct
 import time
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.wire.signed import SignedHead
 
 if TYPE_CHECKING:
     import threading
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
     from cwndlab.measure.wire.protocol import DatagramTest
 
-_HEAD = struct.Struct("!8sIQ")  # session, number, sending time; the MAC follows
-_MAC_BYTES = 16
-_HEAD_BYTES = _HEAD.size + _MAC_BYTES
-_MARK = b"datagram "
+_HEAD = SignedHead(b"datagram ", struct.Struct("!8sIQ"))  # session, number, sending time
 _TIMESTAMPS = 35  # SO_TIMESTAMPNS: arrival time of a datagram in the kernel
 _FORCED_BUFFER = 33  # SO_RCVBUFFORCE: exceeds the limit for users
 _BUFFER_BYTES = 1 << 23
@@ -33,9 +30,7 @@ SocketAddress = tuple[Any, ...]
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
     """Return a datagram with `payload_bytes` bytes, signed by `side` (client or server)."""
-    head = _HEAD.pack(session, number, now_ns())
-    mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
-    return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
+    return _HEAD.encode(key, side, (session, number, now_ns()), payload_bytes)
 
 
 def send_datagrams(
@@ -111,13 +106,10 @@ class DatagramReceiver:
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
         """Count a datagram; return False if `side` (client or server) has not signed it."""
-        if len(content) < _HEAD_BYTES:
+        head = _HEAD.decode(self._key, side, content)
+        if head is None:
             return False
-        head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]
-        good = hmac.digest(self._key, _MARK + side + head, "sha256")[:_MAC_BYTES]
-        if not hmac.compare_digest(mac, good):
-            return False
-        session, number, sent_ns = _HEAD.unpack(head)
+        session, number, sent_ns = head
         place, bit = number // 8, 1 << number % 8
         if session != self._session or number >= _MOST or self._seen[place] & bit:
             return False

@@ -7,12 +7,12 @@ trains, the link is idle for a time that the client requests.
 
 from __future__ import annotations
 
-import hmac
 import struct
 import time
 from typing import TYPE_CHECKING
 
 from cwndlab.measure.machine.clock import now_ns
+from cwndlab.measure.wire.signed import SignedHead
 
 if TYPE_CHECKING:
     import threading
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.datagrams import SocketAddress
     from cwndlab.measure.wire.protocol import Trains
 
-_HEAD = struct.Struct("!8sHHHQ")  # session, series, train, place, sending time; the MAC follows
-_MAC_BYTES = 16
-_HEAD_BYTES = _HEAD.size + _MAC_BYTES
-_MARK = b"train "
+_HEAD = SignedHead(b"train ", struct.Struct("!8sHHHQ"))
+"""Session, series, train, place, and sending time in ns."""
 _NS_PER_S = 10**9
 
 Arrival = tuple[int, int, int, int]
@@ -36,9 +34,8 @@ def encode_train(
     key: bytes, session: bytes, side: bytes, request: Trains, place: tuple[int, int]
 ) -> bytes:
     """Return a packet, signed by `side` (client or server); `place` is its train and its place."""
-    head = _HEAD.pack(session, request.series, *place, now_ns())
-    mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
-    return head + mac + bytes(max(0, request.payload_bytes - _HEAD_BYTES))
+    values = session, request.series, *place, now_ns()
+    return _HEAD.encode(key, side, values, request.payload_bytes)
 
 
 def send_trains(
@@ -80,13 +77,10 @@ class TrainReceiver:
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
         """Record a packet; return False if `side` (client or server) has not signed it."""
-        if len(content) < _HEAD_BYTES:
+        head = _HEAD.decode(self._key, side, content)
+        if head is None:
             return False
-        head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]
-        good = hmac.digest(self._key, _MARK + side + head, "sha256")[:_MAC_BYTES]
-        if not hmac.compare_digest(mac, good):
-            return False
-        session, series, train, place, sent_ns = _HEAD.unpack(head)
+        session, series, train, place, sent_ns = head
         request = self._request
         is_requested = train < len(request.gaps_ns) and place < request.packets
         if session != self._session or series != request.series or not is_requested:

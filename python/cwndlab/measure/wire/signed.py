@@ -1,0 +1,39 @@
+"""Sign the head of a datagram, so that the other end counts only datagrams of its peer."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import struct
+
+_MAC_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHead:
+    """Layout of a datagram: a head, its message authentication code, and zeros to fill it up."""
+
+    mark: bytes
+    """Kind of the datagram; it is signed, too, so that no kind passes for another."""
+    layout: struct.Struct
+    """Layout of the head, in network byte order."""
+
+    def encode(self, key: bytes, side: bytes, values: tuple[Any, ...], payload_bytes: int) -> bytes:
+        """Return a datagram of `payload_bytes` bytes, signed by `side` (client or server)."""
+        head = self.layout.pack(*values)
+        filling = bytes(max(0, payload_bytes - len(head) - _MAC_BYTES))
+        return head + self._code(key, side, head) + filling
+
+    def decode(self, key: bytes, side: bytes, content: bytes) -> tuple[Any, ...] | None:
+        """Return the values of a head; None if `side` (client or server) has not signed it."""
+        size = self.layout.size
+        head, code = content[:size], content[size : size + _MAC_BYTES]
+        if len(head) < size or not hmac.compare_digest(code, self._code(key, side, head)):
+            return None
+        return self.layout.unpack(head)
+
+    def _code(self, key: bytes, side: bytes, head: bytes) -> bytes:
+        return hmac.digest(key, self.mark + side + head, "sha256")[:_MAC_BYTES]
