@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
 """Name of each class of distances, with its range of one-way delays in ms."""
-FEWEST_DRAWS = 8
+FEWEST_DRAWS = 6
+"""Fewest networks for a recommendation, like the fewest pairs of runs of any other decision."""
 
 
 def by_distance(
@@ -31,7 +32,9 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the recommended algorithms for each class of distances with at least 8 drawn networks.
+    """Return the recommended algorithms for each class of distances in which networks were drawn.
+
+    A class of fewer than 6 networks has no recommended algorithm.
 
     Args:
         utilities: array of shape (algorithms, drawn networks); NaN if a run is missing.
@@ -43,10 +46,12 @@ def by_distance(
     found = []
     for name, least_ms, most_ms in PARTS:
         is_there = is_whole & (delays_ms >= least_ms) & (delays_ms < most_ms)
-        if is_there.sum() < FEWEST_DRAWS:
-            continue
-        gain = utilities[:, is_there]
-        chosen = chosen_of(gain, np.zeros_like(gain), price=0.0)
-        best = tuple(names[at] for at in chosen["good"])
-        found.append(Distance(name, least_ms, most_ms, int(is_there.sum()), best))
+        draws = int(is_there.sum())
+        best: tuple[str, ...] = ()
+        if draws >= FEWEST_DRAWS:
+            gain = utilities[:, is_there]
+            chosen = chosen_of(gain, np.zeros_like(gain), price=0.0)
+            best = tuple(names[at] for at in chosen["good"])
+        if draws:
+            found.append(Distance(name, least_ms, most_ms, draws, best))
     return tuple(found)

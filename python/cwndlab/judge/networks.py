@@ -47,7 +47,7 @@ class Distance:
     """One-way delay in ms at which the next range begins; infinite for the last range."""
     draws: int
     best: tuple[str, ...]
-    """The recommended algorithms, starting with the best."""
+    """The recommended algorithms, starting with the best; empty if the networks are too few."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the range of distances and its recommendation as a dictionary, for JSON."""

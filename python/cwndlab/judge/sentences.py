@@ -181,14 +181,19 @@ def _queue(decision: Decision) -> str:
 def _distances(decision: Decision) -> str:
     """Return recommendations for near, national and intercontinental servers; empty if unknown."""
     networks = decision.networks
-    if networks is None or not networks.distances or decision.is_alone:
+    if networks is None or decision.is_alone:
         return ""
-    is_same = len({frozenset(each.best) for each in networks.distances}) == 1
-    if is_same and len(networks.distances) > 1:
+    answered = [each for each in networks.distances if each.best]
+    if not answered:
+        return ""
+    unknown = [each.name for each in networks.distances if not each.best]
+    gap = _say("distances unknown", places=join_words(unknown, "and")) if unknown else ""
+    if len(answered) > 1 and len({frozenset(each.best) for each in answered}) == 1:
         return _say(
             "the same at every distance",
-            names=join_words([quoted(name) for name in networks.distances[0].best], "or"),
-            places=join_words([each.name for each in networks.distances], "and"),
+            names=join_words([quoted(name) for name in answered[0].best], "or"),
+            places=join_words([each.name for each in answered], "and"),
+            gap=gap,
         )
     places = [
         _say(
@@ -197,9 +202,9 @@ def _distances(decision: Decision) -> str:
             name=each.name,
             range=_range_ms(each.least_ms, each.most_ms),
         )
-        for each in networks.distances
+        for each in answered
     ]
-    return _say("distances", places="; ".join(places))
+    return _say("distances", places="; ".join(places), gap=gap)
 
 
 def _range_ms(least_ms: float, most_ms: float) -> str:

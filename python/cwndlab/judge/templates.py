@@ -79,10 +79,9 @@ TEMPLATES = {
         "Averaged over similar networks, {safest} is worth {least} less than the best "
         "algorithm on each network; {first} is worth {own} less."
     ),
-    "distances": "By distance to the server: {places}.",
-    "the same at every distance": (
-        "By distance to the server: {names} at every distance ({places} servers were tried)."
-    ),
+    "distances": "By distance to the server: {places}{gap}.",
+    "the same at every distance": "By distance to the server: {names} for {places} servers{gap}.",
+    "distances unknown": "; unknown for {places} servers, which few of these networks have",
     "distance": "{names} if the server is {name} ({range} one way)",
     "distance below": "below {most}",
     "distance between": "{least} to {most}",

@@ -1,6 +1,7 @@
 """Assemble the page of a report: sections, styles, scripts and data in one file."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,10 @@ from cwndlab.figures.style import Style
 from cwndlab.report.glossary import term
 from cwndlab.text.wording import format_bounds, format_number
 
+_MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=%|(?:[kMG]?bit/s|[kMG]?B|ns|us|ms|s|min|h|dB|dBm|[kMG]?Hz|km|m|BDP)\b)"
+)
 _STYLES = ("vendor/uplot/uPlot.min.css", "page.css", "charts.css")
 _STYLES_WITHOUT_SCRIPTS = ("page.css", "plain.css")
 _SCRIPTS = (
@@ -113,9 +118,10 @@ def _environment() -> Environment:
     environment.globals["term"] = term
     environment.filters["number"] = format_number
     environment.filters["bounds"] = format_bounds
-    environment.filters["minus"] = _with_real_minus
+    environment.filters["typeset"] = typeset
     return environment
 
 
-def _with_real_minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}") if text.startswith("-") else text
+def typeset(text: str) -> str:
+    """Return a text with minus signs before numbers, and with no line break before units."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _MINUS.sub("\N{MINUS SIGN}", text))

@@ -125,7 +125,7 @@ def uncertainty_note(comparison: Comparison) -> str:
     geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
         f"Mean over {comparison.repetitions} runs{geometric} ± half of its "
-        f"{100 * comparison.confidence:g} % interval; in parentheses: difference from the best."
+        f"{100 * comparison.confidence:g} % interval, then the difference from the best."
     )
 
 
@@ -140,7 +140,7 @@ def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)
-    return all(abs(estimate - leader) >= near for estimate in estimates.values())
+    return all(abs(each - leader) >= near and each != leader for each in estimates.values())
 
 
 def _estimates(comparison: Comparison, column: str) -> dict[str, float]:

@@ -44,10 +44,11 @@ def test_each_distance_has_the_winner_that_was_planted() -> None:
     assert far.to_json()["most_ms"] is None
 
 
-def test_a_distance_of_few_networks_is_left_out() -> None:
+def test_few_networks_at_a_distance_have_no_recommendation() -> None:
     server_ms = [10.0] * 20 + [50.0] * (FEWEST_DRAWS - 1)
-    found = by_distance(np.zeros((3, len(server_ms))), NAMES, server_ms)
-    assert [each.name for each in found] == ["national"]
+    national, far = by_distance(np.zeros((3, len(server_ms))), NAMES, server_ms)
+    assert (national.name, set(national.best)) == ("national", set(NAMES))
+    assert (far.name, far.draws, far.best) == ("intercontinental", FEWEST_DRAWS - 1, ())
 
 
 def said_of(*distances: Distance) -> list[str]:
@@ -69,8 +70,17 @@ def test_the_answer_says_it() -> None:
 def test_the_same_recommendation_at_every_distance_is_said_once() -> None:
     near = Distance("near", 0.0, 6.0, 20, ("bbr", "vegas"))
     far = Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "bbr"))
-    expected = (
-        "By distance to the server: bbr or vegas at every distance (near and intercontinental "
-        "servers were tried)."
-    )
+    expected = "By distance to the server: bbr or vegas for near and intercontinental servers."
     assert expected in said_of(near, far)
+
+
+def test_distances_of_too_few_networks_are_named() -> None:
+    near = Distance("near", 0.0, 6.0, 5, ())
+    national = Distance("national", 6.0, 30.0, 12, ("bbr",))
+    far = Distance("intercontinental", 30.0, math.inf, 7, ("bbr",))
+    expected = (
+        "By distance to the server: bbr for national and intercontinental servers; unknown for "
+        "near servers, which few of these networks have."
+    )
+    assert expected in said_of(near, national, far)
+    assert not any("By distance" in sentence for sentence in said_of(near))

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from cwndlab import report
 from cwndlab.report.context import Reportable
 from cwndlab.report.glossary import GLOSSARY
-from cwndlab.report.page import script_json
+from cwndlab.report.page import script_json, typeset
 from cwndlab.report.rounding import quantile_points, rounded
 from cwndlab.report.scenario_text import bdp_pkts, details, facts
 from cwndlab.study.describe import Fact
@@ -361,6 +361,15 @@ def test_origin_finds_the_set_ups_of_a_setting() -> None:
     assert origin.set_ups_of({"rate": 2}) == [two]
     assert origin.set_ups_of({}) == [one, two]
     assert origin.set_ups_of({"rate": 3}) == []
+
+
+def test_a_line_never_breaks_between_a_number_and_its_unit() -> None:
+    text = "throughput -4 % [-5, -3] of 10 Mbit/s; ledbat-pp at 6 ms, not 3 models of 2026-11-29"
+    typeset_text = (
+        "throughput \u22124\u00a0% [\u22125, \u22123] of 10\u00a0Mbit/s; ledbat-pp at 6\u00a0ms, "
+        "not 3 models of 2026-11-29"
+    )
+    assert typeset(text) == typeset_text
 
 
 def test_numbers_in_the_page_have_few_digits_and_no_nan() -> None:

@@ -28,6 +28,7 @@ from cwndlab.tables import (
     to_xlsx,
     write_tables,
 )
+from made_up import comparison_of
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,15 @@ def test_best_is_who_leads_by_more_than_the_smallest_effect(results: ResultsLike
                       if name != leader)  # fmt: skip
         assert cells[leader].is_best == (nearest >= comparison.smallest_effect), column
         assert sum(cell.is_best for cell in cells.values()) == cells[leader].is_best
+
+
+def test_two_that_share_the_lead_are_both_not_the_best() -> None:
+    lost = {"bbr": [0.0] * 6, "vegas": [0.0] * 6, "reno": [1.0, 2.0, 1.5, 1.2, 1.1, 1.4]}
+    comparison = comparison_of({name: {"timeouts": runs} for name, runs in lost.items()})
+    table = comparison_table(comparison, ["timeouts"])
+    assert [row.cells[0].is_best for row in table.rows] == [False] * 3
+    alone = comparison_of({name: {"timeouts": lost[name]} for name in ("bbr", "reno")})
+    assert comparison_table(alone, ["timeouts"]).rows[0].cells[0].is_best
 
 
 def test_what_was_not_measured_has_no_column_and_equal_values_no_best(results: ResultsLike) -> None:

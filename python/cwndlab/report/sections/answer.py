@@ -60,7 +60,6 @@ def _table(setting: Setting) -> Content:
         render(
             "table.html",
             table=table,
-            note=table.note.replace("in parentheses the", "beneath, the"),
             setting=setting,
             texts={
                 "Markdown": to_markdown(table),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from cwndlab.judge.comparison import contestant_factor
 from cwndlab.judge.methods import MethodTable, Transfers, method_tables
 from cwndlab.report.context import Context, Setting
-from cwndlab.report.page import render
+from cwndlab.report.page import render, typeset
 from cwndlab.report.section import Content, PageSection
 from cwndlab.stats import Difference
 from cwndlab.tables import format_bounds, format_difference, format_estimate, format_reach
@@ -108,15 +108,11 @@ def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
 
 
 def _change(difference: Difference) -> str:
-    return _with_minus(format_difference(difference.relative.estimate))
+    return typeset(format_difference(difference.relative.estimate))
 
 
 def _reach(difference: Difference) -> str:
-    return _with_minus(format_reach(difference.relative))
-
-
-def _with_minus(numbers: str) -> str:
-    return numbers.replace("-", "\N{MINUS SIGN}")
+    return typeset(format_reach(difference.relative))
 
 
 METHODS = PageSection("methods", "The effects of the method and of the algorithm", _methods)
