@@ -140,7 +140,8 @@ cwndlab.parts.push((lab) => {
     const plot = frame(element, width, height, x, y, { top: 24 });
     const { box, toX, toY } = plot;
     const floor = Math.min(box.bottom, toY((1 - spec.effect) * best));
-    make("rect", { class: "band", x: box.left, width: box.right - box.left, y: toY(best), height: Math.max(0, floor - toY(best)) }, plot.background);
+    const band = { x: box.left, y: toY(best), w: box.right - box.left, h: Math.max(0, floor - toY(best)) };
+    make("rect", { class: "band", x: band.x, width: band.w, y: band.y, height: band.h }, plot.background);
     const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
     make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
     // Above the plot, which contains no points there.
@@ -148,18 +149,27 @@ cwndlab.parts.push((lab) => {
     make("text", { x: box.right, y: box.top - 8, "text-anchor": "end" }, plot.svg, "better");
     make("text", { x: box.right - 62, y: box.top - 8, "text-anchor": "end", "font-size": 11 }, plot.svg, `band: within ${lab.text(100 * spec.effect)} %`);
     const labels = [];
+    const bounds = [];
     for (const point of spec.points) {
       const [px, py] = [toX(point.x[0]), toY(point.y[0])];
       const own = group(plot.svg, point.name);
-      if (point.x[1] !== null) make("line", { class: "bounds", x1: toX(point.x[1]), x2: toX(point.x[2]), y1: py, y2: py }, own);
-      if (point.y[1] !== null) make("line", { class: "bounds", x1: px, x2: px, y1: toY(point.y[1]), y2: toY(point.y[2]) }, own);
+      if (point.x[1] !== null) {
+        const [low, high] = point.x.slice(1).map(toX);
+        make("line", { class: "bounds", x1: low, x2: high, y1: py, y2: py }, own);
+        bounds.push({ x: low, y: py - 1, w: high - low, h: 2 });
+      }
+      if (point.y[1] !== null) {
+        const [low, high] = point.y.slice(1).map(toY);
+        make("line", { class: "bounds", x1: px, x2: px, y1: low, y2: high }, own);
+        bounds.push({ x: px - 1, y: high, w: 2, h: low - high });
+      }
       make("path", { class: "point", d: marker(lab.styleOf(point.name).marker, px, py, 6.5) }, own);
       const hit = make("circle", { cx: px, cy: py, r: 16, fill: "transparent" }, own);
       withTip(hit, `${point.name}\n${spec.y.title} ${range(point.y, spec.y.unit)}\n${spec.x.title} ${range(point.x, spec.x.unit)}`);
       pointsAt(hit, element, point.name);
       labels.push({ own, px, py, name: point.name });
     }
-    placeNames(labels, box);
+    placeNames(labels, box, [band, ...bounds]);
   }
 
   // Names are placed to the right of their points, or to the left at the edge, and are moved apart if
