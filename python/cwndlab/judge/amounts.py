@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cwndlab.judge.goals import share_given
-from cwndlab.judge.templates import TEMPLATES
+from cwndlab.judge.templates import say
 from cwndlab.text.wording import percent, signed_percent, two_digits, whole_percent
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ def worth(utility: float) -> str:
     """Express a difference in utility as a difference in throughput, as in "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
-        return TEMPLATES["times"].format(times=two_digits(share + 1))
-    return TEMPLATES["more"].format(share=percent(share))
+        return say("times", times=two_digits(share + 1))
+    return say("more", share=percent(share))
 
 
 def change(bounds: Bounds) -> str:

@@ -85,24 +85,35 @@ def networks(
     """
     draws = read_draws(folder)
     utilities = utilities_by_draw(measured, goal, names, draws)
-    found = core.robustness(
-        utilities.tolist(),
-        [1.0] * len(draws.drawn),
-        names.index(choice),
-        _noise(runs.utilities(goal), names.index(choice)).tolist(),
-        ZONE,
-    )
-    if found is None:
+    is_good = _share_of_good(utilities, runs.utilities(goal), names.index(choice))
+    if is_good is None:
         return None
     whole = utilities[:, np.isfinite(utilities).all(axis=0)]
     regrets = (whole.max(axis=0) - whole).mean(axis=1)
+    safest = int(regrets.argmin())
+    is_safest_good = _share_of_good(utilities, runs.utilities(goal), safest)
     return Networks(
         draws=whole.shape[1],
-        is_good=found["is_good"],
+        is_good=is_good,
+        is_safest_good=is_good if is_safest_good is None else is_safest_good,
         regrets=dict(zip(names, regrets.tolist(), strict=True)),
-        turns=_turns(utilities, names, choice, draws),
+        turns=_turns(utilities, names, names[safest], draws),
         distances=_distances(utilities, names, draws),
     )
+
+
+def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None:
+    """Return the probability that an algorithm is nearly the best on a similar network.
+
+    Args:
+        utilities: mean utilities of shape (algorithms, networks); NaN if a run is missing.
+        runs: utilities of shape (algorithms, runs) on the link itself.
+        choice: row of the algorithm.
+    """
+    weights = [1.0] * utilities.shape[1]
+    noise = _noise(runs, choice).tolist()
+    found = core.robustness(utilities.tolist(), weights, choice, noise, ZONE)
+    return None if found is None else found["is_good"]
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
@@ -115,15 +126,18 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
     return distances.by_distance(utilities, names, server_ms)
 
 
-def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys whose values change the recommendation, starting with the largest gain."""
+def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -> tuple[Turn, ...]:
+    """Return the keys whose values change the recommendation, starting with the largest gain.
+
+    `safest` is the algorithm with the highest mean utility, which `flips` requires.
+    """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
     units = {key.name: key.unit for key in draws.keys}
     found = flips(
         utilities,
-        names.index(choice),
+        names.index(safest),
         columns,
         zone=ZONE,
         logarithmic=[key.name for key in draws.keys if key.is_log],

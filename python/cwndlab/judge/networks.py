@@ -67,11 +67,14 @@ class Networks:
     draws: int
     is_good: float
     """Probability that, on a similar network, the recommended algorithm is nearly the best."""
+    is_safest_good: float
+    """The same probability for `safest`."""
     regrets: Mapping[str, float]
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
-    """Keys of the network that change the recommendation, starting with the largest gain."""
+    """Keys of the network beyond whose values another algorithm is better than `safest`, starting
+    with the largest gain."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty with too few networks."""
 
@@ -85,6 +88,7 @@ class Networks:
         return {
             "draws": self.draws,
             "is_good": self.is_good,
+            "is_safest_good": self.is_safest_good,
             "regrets": dict(self.regrets),
             "safest": self.safest,
             "turns": [turn.to_json() for turn in self.turns],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cwndlab.judge.ledger_scores import share_lost
-from cwndlab.judge.templates import TEMPLATES
+from cwndlab.judge.templates import say
 from cwndlab.text.wording import join_words, percent
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def phrase_of_record(reality: Reality) -> str:
     """Return how often advice agreed with measurements, and which requirements it did not meet."""
-    return TEMPLATES["reality"].format(
+    return say(
+        "reality",
         kind=reality.kind,
         agreed=reality.agreed,
         checked=reality.checked,
@@ -28,15 +29,16 @@ def _misses(reality: Reality) -> str:
         return ""
     if len(reality.misses) > 1:
         kinds = join_words([each.kind for each in reality.misses])
-        return TEMPLATES["misses of several"].format(kinds=kinds)
+        return say("misses of several", kinds=kinds)
     (miss,) = reality.misses
     what = ", ".join(_miss(name, miss.score) for name in miss.score.failures)
-    return TEMPLATES["misses"].format(what=what)
+    return say("misses", what=what)
 
 
 def _miss(bar: str, score: Score) -> str:
     worst = score.worst
-    return TEMPLATES[f"miss of {bar}"].format(
+    return say(
+        f"miss of {bar}",
         gap=round(100 * (score.gap or 0)),
         stated="" if worst is None else f"{worst.stated:.2f}",
         happened="" if worst is None else percent(worst.happened),

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 from cwndlab.judge.amounts import change, given, worth
 from cwndlab.judge.decision import SURE, ZONE
+from cwndlab.judge.elsewhere import (
+    break_even_sentence,
+    distances_sentence,
+    is_safer_elsewhere,
+    meaning_of_robust,
+    safest_sentence,
+)
 from cwndlab.judge.record import phrase_of_record
-from cwndlab.judge.templates import CHANGES, KEYS, SHARES, TEMPLATES
+from cwndlab.judge.templates import CHANGES, say
 from cwndlab.text.wording import (
     join_words,
     percent,
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
 
     from cwndlab.judge.coexistence import Harm, Metric
     from cwndlab.judge.decision import Decision, Entrant, Replacement
-    from cwndlab.judge.networks import Turn
     from cwndlab.stats import Interval
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
@@ -48,12 +54,12 @@ def headline(decision: Decision) -> str:
     """Return the recommendation as one sentence."""
     goal = decision.goal.title
     if decision.is_idle:
-        return _say("idle", goal=goal)
+        return say("idle", goal=goal)
     if not decision.best:
-        return _say("not measured", goal=goal, missing=decision.goal.missing)
+        return say("not measured", goal=goal, missing=decision.goal.missing)
     if decision.is_alone:
         template = "only unpaired" if decision.unpaired else "alone"
-        return _say(template, goal=goal, name=quoted(decision.best[0]))
+        return say(template, goal=goal, name=quoted(decision.best[0]))
     said = {
         "goal": goal,
         "names": join_words([quoted(name) for name in decision.best], "or"),
@@ -61,12 +67,12 @@ def headline(decision: Decision) -> str:
         "how_sure": _how_sure(decision),
     }
     networks = decision.networks
-    if networks is not None and networks.is_good < _HALF and _is_safer_elsewhere(decision):
-        return _say("elsewhere", safest=quoted(networks.safest), **said)
+    if networks is not None and networks.is_good < _HALF and is_safer_elsewhere(decision):
+        return say("elsewhere", safest=quoted(networks.safest), **said)
     if len(decision.best) == 1:
-        return _say("one", **said)
+        return say("one", **said)
     is_all = len(decision.best) == len(decision.entrants) and not decision.unpaired
-    return _say("all" if is_all else "several", **said)
+    return say("all" if is_all else "several", **said)
 
 
 def step_sentence(decision: Decision) -> str:
@@ -75,35 +81,24 @@ def step_sentence(decision: Decision) -> str:
         return ""
     baseline = quoted(decision.baseline)
     if decision.first == decision.baseline:
-        return _say("is baseline", baseline=baseline)
+        return say("is baseline", baseline=baseline)
     if decision.step is None or not decision.step.changes:
         return ""
     has_intervals = any(each.low is not None for each in decision.step.changes.values())
-    sentence = _say(
+    sentence = say(
         "step" if has_intervals else "step without intervals",
         old=baseline,
         new=quoted(decision.step.new),
         changes=_changes(decision.step),
     )
     if decision.baseline in decision.best:
-        return f"{sentence} {_say('no step', baseline=baseline, zone=percent(ZONE))}"
+        return f"{sentence} {say('no step', baseline=baseline, zone=percent(ZONE))}"
     return sentence
 
 
 def condition(decision: Decision) -> str:
     """Return a sentence on the conditions that change the recommendation; empty if unknown."""
-    if decision.networks is not None and decision.networks.turns:
-        turns = decision.networks.turns
-        return " ".join(
-            _say("break-even", name=quoted(turn.instead), condition=_condition(turn))
-            for turn in turns
-        )
-    return price_sentence(decision)
-
-
-def _condition(turn: Turn) -> str:
-    title = (SHARES if turn.value.endswith("%") else KEYS).get(turn.key, turn.key)
-    return _say(f"turn {turn.side}", title=title, value=turn.value)
+    return break_even_sentence(decision) or price_sentence(decision)
 
 
 def price_sentence(decision: Decision) -> str:
@@ -117,32 +112,30 @@ def price_sentence(decision: Decision) -> str:
     low, high = (0.0 if own[0] < _LEAST_PRICE else own[0]), own[1]
     others = ""
     if low > 0 and (name := _leader_beyond(decision.entrants, first, low, is_above=False)):
-        others += _say("price other", name=quoted(name), side="less")
+        others += say("price other", name=quoted(name), side="less")
     name = _leader_beyond(decision.entrants, first, high, is_above=True)
     if name and math.isfinite(high):
-        others += _say("price other", name=quoted(name), side="more")
+        others += say("price other", name=quoted(name), side="more")
     if not others:
-        return _say("no turn")
-    return _say("price", name=quoted(first), range=given(low, high), others=others)
+        return say("no turn")
+    return say("price", name=quoted(first), range=given(low, high), others=others)
 
 
 def certainty(decision: Decision) -> tuple[Line, ...]:
     """Return three lines: repeatability, robustness, and agreement with real networks."""
     first = quoted(decision.first or "")
     if decision.repeatable is None:
-        meaning = _say("repeatable unknown", runs=_runs(decision))
+        meaning = say("repeatable unknown", runs=_runs(decision))
         repeatable = Line("repeatable", "-", meaning)
     else:
-        meaning = _say("repeatable", name=first, pairs=decision.pairs)
+        meaning = say("repeatable", name=first, pairs=decision.pairs)
         repeatable = Line("repeatable", probability(decision.repeatable), meaning)
-    if decision.networks is None:
-        robust = Line("robust", "-", _say("robust unknown"))
-    else:
-        meaning = _say("robust", name=first, zone=percent(ZONE), draws=decision.networks.draws)
-        robust = Line("robust", probability(decision.networks.is_good), meaning)
+    networks = decision.networks
+    value = "-" if networks is None else probability(networks.is_good)
+    robust = Line("robust", value, meaning_of_robust(decision))
     reality = decision.reality
     if reality is None:
-        real = Line("in reality", "-", _say("reality unknown"))
+        real = Line("in reality", "-", say("reality unknown"))
     else:
         real = Line("in reality", probability(reality.share), phrase_of_record(reality))
     return repeatable, robust, real
@@ -154,8 +147,8 @@ def sentences(decision: Decision) -> list[str]:
         _unpaired(decision),
         step_sentence(decision),
         condition(decision),
-        _distances(decision),
-        _safest(decision),
+        distances_sentence(decision),
+        safest_sentence(decision),
         _queue(decision),
         _harms(decision),
         *_population(decision),
@@ -168,74 +161,14 @@ def _unpaired(decision: Decision) -> str:
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])
-    return _say("unpaired", names=names, first=quoted(decision.first))
+    return say("unpaired", names=names, first=quoted(decision.first))
 
 
 def _queue(decision: Decision) -> str:
     """Return a sentence on the queue's default size; empty if the user set the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
-    return _say("default queue", queue=decision.queue)
-
-
-def _distances(decision: Decision) -> str:
-    """Return recommendations for near, national and intercontinental servers; empty if unknown."""
-    networks = decision.networks
-    if networks is None or decision.is_alone:
-        return ""
-    answered = [each for each in networks.distances if each.best]
-    if not answered:
-        return ""
-    unknown = [each.name for each in networks.distances if not each.best]
-    gap = _say("distances unknown", places=join_words(unknown, "and")) if unknown else ""
-    if len(answered) > 1 and len({frozenset(each.best) for each in answered}) == 1:
-        return _say(
-            "the same at every distance",
-            names=join_words([quoted(name) for name in answered[0].best], "or"),
-            places=join_words([each.name for each in answered], "and"),
-            gap=gap,
-        )
-    places = [
-        _say(
-            "distance",
-            names=join_words([quoted(name) for name in each.best], "or"),
-            name=each.name,
-            range=_range_ms(each.least_ms, each.most_ms),
-        )
-        for each in answered
-    ]
-    return _say("distances", places="; ".join(places), gap=gap)
-
-
-def _range_ms(least_ms: float, most_ms: float) -> str:
-    least, most = (f"{value:g} ms" for value in (least_ms, most_ms))
-    if not least_ms:
-        return _say("distance below", most=most)
-    return _say(
-        "distance between" if math.isfinite(most_ms) else "distance above", least=least, most=most
-    )
-
-
-def _safest(decision: Decision) -> str:
-    """Return a sentence on the safest algorithm on similar networks, if it is clearly safer."""
-    networks, first = decision.networks, decision.first
-    if networks is None or first is None or not _is_safer_elsewhere(decision):
-        return ""
-    return _say(
-        "safest",
-        safest=quoted(networks.safest),
-        least=percent(-math.expm1(-networks.regrets[networks.safest])),
-        first=quoted(first),
-        own=percent(-math.expm1(-networks.regrets[first])),
-    )
-
-
-def _is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm is clearly better, averaged over similar networks."""
-    networks, first = decision.networks, decision.first
-    if networks is None or first is None:
-        return False
-    return networks.regrets[first] - networks.regrets[networks.safest] > ZONE
+    return say("default queue", queue=decision.queue)
 
 
 def _beside(decision: Decision) -> str:
@@ -248,10 +181,10 @@ def _beside(decision: Decision) -> str:
         if is_own:
             lower = min(share.estimate, 100 - share.estimate)
             if lower < _UNEVEN_PCT:
-                return _say("own kind", first=quoted(each.candidate), share=percent(lower / 100))
+                return say("own kind", first=quoted(each.candidate), share=percent(lower / 100))
         elif each.starved == each.neighbour:
             left = percent(1 - share.estimate / 100)
-            return _say(
+            return say(
                 "starves",
                 first=quoted(each.candidate),
                 neighbour=_title(each.neighbour),
@@ -259,7 +192,7 @@ def _beside(decision: Decision) -> str:
             )
         elif each.starved == each.candidate:
             got = percent(share.estimate / 100)
-            return _say(
+            return say(
                 "is starved",
                 first=quoted(each.candidate),
                 neighbour=_title(each.neighbour),
@@ -267,7 +200,7 @@ def _beside(decision: Decision) -> str:
             )
         elif abs(share.estimate - 50) > 50 - _UNEVEN_PCT:
             got = percent(share.estimate / 100)
-            return _say(
+            return say(
                 "share", first=quoted(each.candidate), neighbour=_title(each.neighbour), share=got
             )
     return ""
@@ -279,7 +212,7 @@ def _harms(decision: Decision) -> str:
         if each.neighbour == each.candidate or not each.harmed:
             continue
         parts = [
-            _say(
+            say(
                 "harm",
                 metric=metric.value,
                 harm=percent(done),
@@ -289,7 +222,7 @@ def _harms(decision: Decision) -> str:
             if (done := _estimate(each.done, metric)) is not None
             and (accepted := _estimate(each.accepted, metric)) is not None
         ]
-        return _say(
+        return say(
             "harms",
             first=quoted(each.candidate),
             neighbour=_title(each.neighbour),
@@ -315,7 +248,7 @@ def _population(decision: Decision) -> list[str]:
     found = []
     if (loser := population.loser) is not None:
         found.append(
-            _say(
+            say(
                 "loser",
                 name=loser.name,
                 best=quoted(loser.best),
@@ -328,14 +261,14 @@ def _population(decision: Decision) -> list[str]:
     if turns:
         turn = turns[0]
         found.append(
-            _say(
+            say(
                 "weight turn",
                 first=quoted(first),
                 name=turn.name,
                 side="exceeds" if turn.side == "above" else "is below",
                 at=percent(turn.at),
                 instead=quoted(turn.instead),
-                invented=_say("invented") if population.is_invented else "",
+                invented=say("invented") if population.is_invented else "",
             )
         )
     return found
@@ -344,36 +277,32 @@ def _population(decision: Decision) -> list[str]:
 def first_look(decision: Decision) -> str:
     """Return a first recommendation for a link, before similar networks are simulated."""
     names = join_words([quoted(name) for name in decision.best], "or")
-    return _say("first look", pairs=decision.pairs, names=names)
-
-
-def _say(template: str, **values: object) -> str:
-    return TEMPLATES[template].format(**values)
+    return say("first look", pairs=decision.pairs, names=names)
 
 
 def _how_sure(decision: Decision) -> str:
     if decision.pairs == 0:
-        return _say("nothing differs" if decision.is_measured else "nothing random")
+        return say("nothing differs" if decision.is_measured else "nothing random")
     if decision.repeatable is None:
-        return _say("too few", runs=_runs(decision))
+        return say("too few", runs=_runs(decision))
     if decision.sure is None:
         if decision.repeatable < SURE:
-            weakest = _say("not repeatable", share=probability(decision.repeatable))
-            return _say("not sure", sure=probability(decision.repeatable), weakest=weakest)
-        return _say("measured only" if decision.is_measured else "this link only")
+            weakest = say("not repeatable", share=probability(decision.repeatable))
+            return say("not sure", sure=probability(decision.repeatable), weakest=weakest)
+        return say("measured only" if decision.is_measured else "this link only")
     if decision.is_sure:
         template = "sure in simulation" if decision.reality is None else "sure"
-        return _say(template, sure=probability(decision.sure))
-    return _say("not sure", sure=probability(decision.sure), weakest=_weakest(decision))
+        return say(template, sure=probability(decision.sure))
+    return say("not sure", sure=probability(decision.sure), weakest=_weakest(decision))
 
 
 def _weakest(decision: Decision) -> str:
     reality = decision.reality
     if reality is not None and reality.share == decision.sure:
-        return _say("not real", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
+        return say("not real", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
     if decision.robust is not None and decision.robust == decision.sure:
-        return _say("not robust", share=percent(decision.robust))
-    return _say("not repeatable", share=probability(decision.repeatable or 0.0))
+        return say("not robust", share=percent(decision.robust))
+    return say("not repeatable", share=probability(decision.repeatable or 0.0))
 
 
 def _runs(decision: Decision) -> str:

@@ -61,6 +61,7 @@ TEMPLATES = {
     "price other": "; {name} is the right choice if you would give up {side}",
     "no turn": "The answer is the same for every trade-off between throughput and delay.",
     "break-even": "Use {name} instead if {condition}.",
+    "break-even elsewhere": "On similar networks, use {name} instead of {safest} if {condition}.",
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
@@ -80,10 +81,9 @@ TEMPLATES = {
         "algorithm on each network; {first} is worth {own} less."
     ),
     "distances": "By distance to the server: {places}{gap}.",
-    "the same at every distance": "By distance to the server: {names} for {places} servers{gap}.",
     "distances unknown": "; unknown for {places} servers, which few of these networks have",
-    "distance": "{names} if the server is {name} ({range} one way)",
-    "distance below": "below {most}",
+    "distance": "{names} for {places} servers",
+    "distance below": "below {most} one way",
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
@@ -92,6 +92,7 @@ TEMPLATES = {
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
+    "robust of another": "{meaning} ({safest}: {share})",
     "robust unknown": "similar networks were not simulated (cwndlab advise simulates them)",
     "reality": (
         "advice for {kind} agreed with {agreed} of {checked} measurements of real networks{misses}"
@@ -148,3 +149,8 @@ KEYS = {
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
 """Phrases for the keys of a link, if the values of these keys are percentages."""
+
+
+def say(template: str, **values: object) -> str:
+    """Return a template with its fields filled in."""
+    return TEMPLATES[template].format(**values)

@@ -32,7 +32,7 @@ def tried(decision: Decision, is_good: float) -> Decision:
     """Return the decision with results on similar networks."""
     turn = Turn("server", "above", "22 ms", "vegas", 0.3)
     regrets = {each.name: 0.05 + each.behind for each in decision.entrants}
-    return replace(decision, networks=Networks(64, is_good, regrets, (turn,)))
+    return replace(decision, networks=Networks(64, is_good, is_good, regrets, (turn,)))
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,24 @@ def test_the_headline_takes_the_weakest_of_the_three_lines() -> None:
     assert "not sure (0.60): this choice is good on 60 % of similar networks" in headline(fragile)
     assert (
         condition(fragile) == "Use vegas instead if the one-way delay to the server is above 22 ms."
+    )
+
+
+def test_conditions_are_those_of_the_algorithm_for_similar_networks() -> None:
+    """On this exact network, another algorithm is best, so "instead" would be ambiguous."""
+    decision = decide(FAST_OR_SHORT, BALANCE)
+    turn = Turn("server", "below", "3 ms", "vegas", 0.3)
+    regrets = {"bbr": 0.4, "cubic": 0.02, "vegas": 0.3}
+    elsewhere = replace(decision, networks=Networks(24, 0.1, 0.8, regrets, (turn,)))
+    assert "use bbr on exactly this network, but cubic on similar networks" in headline(elsewhere)
+    assert condition(elsewhere) == (
+        "On similar networks, use vegas instead of cubic if the one-way delay to the server is "
+        "below 3 ms."
+    )
+    robust = certainty(elsewhere)[1]
+    assert (robust.value, robust.meaning) == (
+        "0.10",
+        "share of 24 similar networks on which bbr is within 3 % of the best (cubic: 0.80)",
     )
 
 
@@ -166,7 +184,7 @@ def test_large_changes_are_written_without_exponents() -> None:
 def test_a_single_algorithm_is_not_recommended_by_distance() -> None:
     decision = decide(answer_on({"cubic": 10.0}, {"cubic": 200.0}), BALANCE)
     near = Distance("near", 0.0, 6.0, 12, ("cubic",))
-    networks = Networks(24, 1.0, {"cubic": 0.0}, (), (near,))
+    networks = Networks(24, 1.0, 1.0, {"cubic": 0.0}, (), (near,))
     assert not any("distance" in each for each in sentences(replace(decision, networks=networks)))
 
 

@@ -54,15 +54,15 @@ def test_few_networks_at_a_distance_have_no_recommendation() -> None:
 def said_of(*distances: Distance) -> list[str]:
     decision = decide(FAST_OR_SHORT, BALANCE)
     regrets = {each.name: 0.0 for each in decision.entrants}
-    return sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+    return sentences(replace(decision, networks=Networks(40, 0.95, 0.95, regrets, (), distances)))
 
 
 def test_the_answer_says_it() -> None:
     near = Distance("near", 0.0, 6.0, 20, ("bbr",))
     far = Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "cubic"))
     expected = (
-        "By distance to the server: bbr if the server is near (below 6 ms one way); vegas or cubic "
-        "if the server is intercontinental (30 ms or more one way)."
+        "By distance to the server: bbr for near (below 6 ms one way) servers; vegas or cubic for "
+        "intercontinental (30 ms or more) servers."
     )
     assert expected in said_of(near, far)
 
@@ -70,7 +70,10 @@ def test_the_answer_says_it() -> None:
 def test_the_same_recommendation_at_every_distance_is_said_once() -> None:
     near = Distance("near", 0.0, 6.0, 20, ("bbr", "vegas"))
     far = Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "bbr"))
-    expected = "By distance to the server: bbr or vegas for near and intercontinental servers."
+    expected = (
+        "By distance to the server: bbr or vegas for near (below 6 ms one way) and "
+        "intercontinental (30 ms or more) servers."
+    )
     assert expected in said_of(near, far)
 
 
@@ -79,8 +82,8 @@ def test_distances_of_too_few_networks_are_named() -> None:
     national = Distance("national", 6.0, 30.0, 12, ("bbr",))
     far = Distance("intercontinental", 30.0, math.inf, 7, ("bbr",))
     expected = (
-        "By distance to the server: bbr for national and intercontinental servers; unknown for "
-        "near servers, which few of these networks have."
+        "By distance to the server: bbr for national (6 ms to 30 ms) and intercontinental (30 ms "
+        "or more) servers; unknown for near servers, which few of these networks have."
     )
     assert expected in said_of(near, national, far)
     assert not any("By distance" in sentence for sentence in said_of(near))
