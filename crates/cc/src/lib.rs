@@ -1,9 +1,10 @@
-//! Native side of the congestion-control contract.
+//! Native side of the interface between the TCP endpoint and the congestion control algorithms.
 //!
 //! The algorithms are the C files of `algorithms/`, which this crate's build script compiles into
 //! it. [`Algorithm`] is a handle to one algorithm, [`Congestion`] is one flow's instance with its
-//! own parameters, and [`TcpSock`] is the socket that both sides access. An algorithm keeps all its
-//! state in the socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes), and none here.
+//! own parameters, and [`TcpSock`] is the socket that endpoint and algorithm access. An algorithm
+//! keeps all its state in the socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes); this
+//! crate keeps none of it.
 //!
 //! Loading an algorithm at run time, and guarding it, needs Unix. The built-in algorithms also run
 //! in a browser.

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! The link is the same state machine as in the simulator, driven here by the monotonic clock. A
-//! frame is stamped when it is read from its TUN, and is written to the TUN of its exit port as
-//! soon after its logical departure as the machine allows. The [`Report`] contains this lateness
-//! and the packets that a TUN dropped because its ring was full.
+//! frame gets a timestamp when it is read from its TUN. The link determines the time of its
+//! departure; the frame is written to the TUN of its exit port as soon after this time as the
+//! machine allows. The [`Report`] contains how late frames were written, and how many packets a
+//! TUN dropped because its ring was full.
 //!
 //! Nothing has a name outside the process: namespaces are held by open files, and TUNs are not
 //! persistent. However the process ends, the kernel releases all of it.

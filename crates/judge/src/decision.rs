@@ -10,7 +10,8 @@ use crate::utilities::Utilities;
 /// Confidence level of every reported interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Maximum probability, over all looks, that "settled" is reported for a set that is not.
+/// Maximum probability that a set is ever reported as settled although it is not, if it is checked
+/// repeatedly while more runs are made.
 const SETTLED_ERROR: f64 = 0.1;
 
 /// An estimate with its interval; `None` if there are too few runs.
@@ -44,9 +45,11 @@ pub struct Decision {
     pub choice: Choice,
     /// Whether runs differ; if not, nothing in them is random.
     pub is_random: bool,
-    /// Whether each contestant's membership of the set is known, however often one looks.
+    /// Whether it is known for each contestant whether it belongs to the set. This stays valid if
+    /// it is checked repeatedly while more runs are made.
     pub is_settled: bool,
-    /// Predicted outcome of as many fresh repetitions; `None` with too few differing ones.
+    /// Predicted outcome of a new experiment with as many repetitions; `None` if there are too few
+    /// repetitions, or if the runs do not differ.
     pub prediction: Option<Prediction>,
     /// The prices at which each contestant is within the zone of the best one.
     pub spans: Vec<Option<Span>>,
@@ -54,8 +57,8 @@ pub struct Decision {
     pub undominated: Vec<usize>,
 }
 
-/// Decides by gain - price x cost. The arguments are logarithms, with a row for each contestant and
-/// a value for each repetition; NaN if a run is missing.
+/// Decides by the utility, which is gain - price x cost. `gain` and `cost` are logarithms, with a
+/// row for each contestant and a value for each repetition; NaN if a run is missing.
 #[must_use]
 pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Decision {
     let utilities = Utilities::weighed(gain, cost, price);

@@ -15,7 +15,8 @@
 //!
 //! The methods are those of ranking and selection: subset selection by paired differences with
 //! common random numbers (Gupta 1965; Nelson and Matejcik 1995), an indifference zone (Bechhofer
-//! 1954), and confidence sequences for looks (Lai 1976; Wang and Ramdas 2024).
+//! 1954), and confidence sequences, which stay valid if the runs are evaluated repeatedly while
+//! more are made (Lai 1976; Wang and Ramdas 2024).
 
 pub mod decision;
 pub mod measures;

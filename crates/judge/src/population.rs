@@ -2,10 +2,11 @@
 //!
 //! A *draw* is one network, with values from the declared ranges of everything that was assumed.
 //! Each draw is simulated with few repetitions, so its utilities are noisy, and the maximum of
-//! noisy values is too high. The noise of a contestant's distance to the choice is known from
-//! repetitions of one network. By this noise, distances are shrunk towards their mean over all
-//! draws (empirical Bayes, Efron and Morris 1975), and each draw counts with the probability that
-//! the choice is good on it.
+//! noisy values is too high. The *lead* of a contestant is the difference between its utility and
+//! that of the choice. How much a lead varies by chance is known from repetitions of one network.
+//! The leads in all draws are therefore shrunk towards their mean (empirical Bayes, Efron and
+//! Morris 1975): the larger the part of their variance that chance explains, the more. Each draw
+//! then counts with the probability that the choice is good on it.
 
 use crate::utilities::Utilities;
 
@@ -16,7 +17,8 @@ pub struct Robustness {
     pub is_good: f64,
     /// That probability for each draw; NaN if a run is missing.
     pub by_draw: Vec<f64>,
-    /// Mean utility by which the choice is below the best of each draw.
+    /// Mean difference between the utility of the best contestant of each draw and that of the
+    /// choice.
     pub regret: f64,
     /// The contestant with the highest mean over the population.
     pub leader: usize,
@@ -24,9 +26,10 @@ pub struct Robustness {
 
 /// Evaluates a choice over a population.
 ///
-/// `draws` has a column for each network, `weights` a weight for each, and `noise` has for each
-/// contestant the standard deviation, due to chance, of its distance to the choice in one draw.
-/// Draws with a missing run are ignored; `None` if no draw is left.
+/// `draws` has a column for each network, and `weights` a weight for each network. `noise`
+/// contains for each contestant the standard deviation, due to chance, of the difference between
+/// its utility and that of the choice in one draw. Draws with a missing run are ignored; `None` if
+/// no draw is left.
 ///
 /// # Panics
 ///

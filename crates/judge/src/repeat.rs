@@ -1,17 +1,19 @@
 //! Prediction: would other random draws on the same link give the same result?
 //!
-//! Monte Carlo simulation of what the runs leave open. Each trial draws a truth that is compatible
-//! with the runs, then as many fresh repetitions of it, and chooses again. The truth is a Bayesian
-//! bootstrap (Rubin, The Bayesian Bootstrap, 1981): the runs themselves with random weights, with
-//! which the fresh repetitions are drawn from them. So in a truth in which a contestant collapses
-//! less often than in the runs, it has both a higher mean and fewer collapses in the fresh runs.
-//! Whole repetitions are weighted, which preserves what contestants have in common; deviations are
-//! widened, so that means vary by the standard error.
+//! The prediction is a Monte Carlo simulation. Each trial draws a *truth* (a distribution of
+//! results that is compatible with the runs), draws as many fresh repetitions from this truth, and
+//! chooses again. A truth consists of the runs with random weights, as in the Bayesian bootstrap
+//! (Rubin, The Bayesian Bootstrap, 1981); the fresh repetitions are drawn from the runs with these
+//! weights. Therefore, if a contestant collapses less often in a truth than in the runs, it has
+//! both a higher mean and fewer collapses in the fresh repetitions. Whole repetitions are
+//! weighted, which preserves the correlation between contestants. Deviations from the mean are
+//! widened, so that the means of truths vary by the standard error.
 //!
-//! The leader leads partly by luck. Before the runs, each contestant equals the leader with a
-//! probability of a third, according to `ODDS_OF_A_TIE`; the evidence of the runs then updates this
-//! probability for each contestant (a Bayes factor, [`crate::sequence::evidence`]). Contestants
-//! that a trial draws as equal get the leader's mean when fresh repetitions are drawn.
+//! The leader leads partly by luck, so a contestant may be as good as the leader. The prior
+//! probability of this is a third for each contestant (`ODDS_OF_A_TIE`); the runs update this
+//! probability (by a Bayes factor, [`crate::sequence::evidence`]). In each trial, it is drawn
+//! which contestants are as good as the leader; these get the leader's mean when fresh repetitions
+//! are drawn.
 
 use cwndlab_units::Stream;
 
@@ -25,18 +27,20 @@ const TRIALS: usize = 800;
 /// Prior odds that a contestant equals the leader.
 const ODDS_OF_A_TIE: f64 = 0.5;
 
-/// Probabilities that as many fresh repetitions agree.
+/// Probabilities that a new experiment with as many repetitions has the same result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
     /// Probability that the fresh set contains the current leader.
     pub leader_stays: f64,
     /// Probability that the fresh set is the same.
     pub same_set: f64,
-    /// Probability that the leader's true mean is within the zone of the best: of a good selection.
+    /// Probability of a good selection: the leader's true mean is within the zone of the best
+    /// contestant's.
     pub leader_is_good: f64,
 }
 
-/// Predicts the outcome of as many fresh repetitions; `None` if there are too few pairs.
+/// Predicts the outcome of a new experiment with as many repetitions; `None` if there are too few
+/// pairs.
 #[must_use]
 pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     let choice = choose(utilities, rule);

@@ -8,18 +8,20 @@
 //!               min(t(1 - ahead) x standard error, reach) for each step (ahead, reach))
 //! ```
 //!
-//! By default, the condition is: within the zone with a probability of 0.8 or more; or ahead with a
-//! probability of 0.08 or more if at most 4.5 % behind, of 0.125 or more if at most 6 % behind, and
-//! of 0.3 or more if farther behind. The first part keeps contestants that are worse by a
+//! By default, a contestant is in the set if it is within the zone of the leader with a
+//! probability of 0.8 or more. It is also in the set if it is better than the leader with a
+//! probability of at least 0.08 (if it is at most 4.5 % behind the leader), 0.125 (at most 6 %
+//! behind) or 0.3 (farther behind). The first condition keeps contestants that are worse by a
 //! negligible amount (Bechhofer 1954); the others are subset selection (Gupta 1965, with paired
-//! differences). With a lower probability, the set contains the best contestant more often, but
-//! also worse ones: with ten noisy runs, there is a trade-off. The probability is low where errors
-//! are about as large as the zone, so that other runs give the same set; where they are many times
-//! the zone, most contestants that may be ahead are far from the best. `bench/verdicts.py` measures
-//! the results.
+//! differences). The lower these probabilities, the more often the set contains the best
+//! contestant, but also worse contestants: with ten noisy runs, there is a trade-off. If standard
+//! errors are about as large as the zone, the low probabilities decide, so that other runs give
+//! the same set. If standard errors are many times the zone, the probability of 0.3 decides,
+//! because most contestants that may be better than the leader are then far from the best.
+//! `bench/verdicts.py` measures the results.
 //!
-//! An additional contestant does not change any score, order, difference or margin, so the set can
-//! only grow, unless the new contestant leads.
+//! An additional contestant that does not become the leader changes no score, order, difference or
+//! margin of the others, so the set loses no member.
 
 use crate::paired::Difference;
 use crate::student;
@@ -30,8 +32,8 @@ use crate::utilities::Utilities;
 pub struct Rule {
     /// Negligible difference of utility: 0.03 is 3 %.
     pub zone: f64,
-    /// Steps: the minimum probability of being ahead of the leader, and up to which distance behind
-    /// the leader it applies.
+    /// Steps, each with the minimum probability of being better than the leader, and the maximum
+    /// distance behind the leader up to which this probability applies.
     pub ahead: [(f64, f64); 3],
     /// Maximum probability of being outside of the zone.
     pub outside: f64,
@@ -51,7 +53,7 @@ pub struct Score {
     pub utility: Difference,
     /// Paired difference to the leader; 0 for the leader.
     pub behind: Difference,
-    /// Maximum distance behind the leader within the set.
+    /// Maximum distance behind the leader with which the contestant is in the set.
     pub margin: f64,
     /// Whether it is in the set.
     pub is_good: bool,

@@ -1,4 +1,5 @@
-//! Confidence sequences: intervals that hold at all looks together, however many there are.
+//! Confidence sequences: intervals that all contain the true value, with the stated probability,
+//! even if they are computed again after each new run.
 //!
 //! The one-sample t statistic with unknown variance, mixed over a normal prior of the effect's
 //! size (Lai 1976; Wang and Ramdas 2024, "Anytime-valid t-tests and confidence sequences for
@@ -10,8 +11,8 @@ use crate::paired::Difference;
 /// intervals are narrowest. 0.3 is best for about 10 to 40.
 const PRIOR_PAIRS: f64 = 0.3;
 
-/// Half the width of the interval around the mean that contains the true mean at all looks, with
-/// probability 1 - `error`.
+/// Half the width of the interval around the mean. With a probability of 1 - `error`, the
+/// intervals of all numbers of pairs contain the true mean.
 #[must_use]
 pub fn half_width(difference: Difference, error: f64) -> f64 {
     let pairs = difference.pairs as f64;
@@ -29,8 +30,8 @@ pub fn half_width(difference: Difference, error: f64) -> f64 {
     difference.error * libm::sqrt(w * (pairs - 1.0))
 }
 
-/// How much better some true mean explains a difference than a mean of zero does: the e-value of
-/// zero, a Bayes factor with the prior above. Infinite if the values do not vary and their mean is
+/// Evidence against a true mean of zero: the Bayes factor in favour of a mean drawn from the prior
+/// (see `PRIOR_PAIRS`), which is an e-value. Infinite if the values do not vary and their mean is
 /// not zero.
 #[must_use]
 pub fn evidence(difference: Difference) -> f64 {

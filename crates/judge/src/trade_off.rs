@@ -49,8 +49,8 @@ pub fn span(lines: &[Line], contestant: usize, zone: f64) -> Option<Span> {
     (low <= high).then_some(Span { low, high })
 }
 
-/// The contestants for which no other is at least as good in gain and cost and better in one of
-/// them.
+/// The contestants that are not dominated: no other contestant is at least as good in both gain
+/// and cost, and better in one of them.
 #[must_use]
 pub fn undominated(lines: &[Line]) -> Vec<usize> {
     let beats = |a: &Line, b: &Line| {

@@ -50,7 +50,8 @@ pub struct StageConfig {
     /// Removal of queued ACKs that later ones supersede; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// ACK thinning: one in this many ACKs without other information passes; all pass if absent.
+    /// ACK thinning: of the ACKs that carry no other information, one in this many passes; if
+    /// absent, all pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
     /// Reordering of packets.
@@ -320,10 +321,10 @@ pub enum AqmConfig {
     },
 }
 
-/// A packet that arrives at a queue of this length is dropped, and then none before
-/// `spacing_packets` others have been accepted: a packet discard prevention counter (Sågfors,
-/// Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G links", 2003) with one
-/// threshold.
+/// Early drops of single packets: a packet that arrives while the queue has `at_packets` packets
+/// is dropped. No further packet is dropped before `spacing_packets` packets have been accepted.
+/// This is a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
+/// management for TCP traffic over 3G links", 2003) with one threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyDiscard {
@@ -337,10 +338,10 @@ pub struct EarlyDiscard {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedConfig {
-    /// Average below which nothing is marked.
+    /// Average queue length below which nothing is marked.
     #[serde(rename = "min_bytes")]
     pub min: Bytes,
-    /// Average from which everything is marked, unless `gentle` is set.
+    /// Average queue length from which everything is marked, unless `gentle` is set.
     #[serde(rename = "max_bytes")]
     pub max: Bytes,
     /// Limit of the queue itself.
@@ -349,14 +350,16 @@ pub struct RedConfig {
     /// Marking probability at `max`.
     #[serde(rename = "max_probability_ppb", default = "red_max_probability")]
     pub max_probability: Probability,
-    /// With each arrival, the average moves by 2^-shift of its distance to the queue; 9 is close to
-    /// the paper's weight of 0.002.
+    /// With each arrival, the average moves towards the current queue length, by 2^-`weight_shift`
+    /// of the difference; 9 is close to the paper's weight of 0.002.
     #[serde(default = "red_weight_shift")]
     pub weight_shift: u32,
-    /// Transmission time of one packet, by which the average decays while the link is idle.
+    /// Transmission time of one packet, which determines how fast the average decays while the
+    /// link is idle.
     ///
-    /// If absent, the average does not decay, like Linux's RED below a token bucket: the bucket
-    /// only peeks, so RED never notices an empty queue.
+    /// If absent, the average does not decay. Linux's RED behaves like this if a token bucket
+    /// takes its packets: the token bucket only peeks at the queue, so RED never notices that the
+    /// queue is empty.
     #[serde(rename = "idle_packet_ns", default)]
     pub idle_packet: Option<Duration>,
     /// Whether ECN-capable packets are marked instead of dropped.
@@ -449,12 +452,12 @@ pub enum JitterConfig {
         mean: Duration,
     },
     /// Spikes of a Wi-Fi channel with hidden nodes, as in Huitema, Nandakumar and Jennings' tests
-    /// of C4 (draft-huitema-ccwg-c4-test section 2.3): a Poisson number (mean 1) of intervals of 1
-    /// ms, less a fraction of one, and for a share of the packets a Poisson number (mean 12) of
-    /// intervals of 7.5 ms.
+    /// of C4 (draft-huitema-ccwg-c4-test section 2.3). Each packet waits for a Poisson number
+    /// (mean 1) of intervals of 1 ms, the last of which is cut at a random point. A share of the
+    /// packets also waits for a Poisson number (mean 12) of intervals of 7.5 ms.
     Wifi {
-        /// The mean, which determines that share: no packets at 1 ms or less, all packets from 91
-        /// ms.
+        /// Mean of the added delay, which determines the share of packets that wait for intervals
+        /// of 7.5 ms: none if the mean is 1 ms or less, all if it is 91 ms or more.
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
@@ -535,7 +538,7 @@ pub struct StepConfig {
     /// New delay.
     #[serde(rename = "delay_ns", default)]
     pub delay: Option<Duration>,
-    /// New loss; i.i.d. with probability 0 for none.
+    /// New loss; to end all losses, independent losses with a probability of 0.
     #[serde(default)]
     pub loss: Option<LossConfig>,
 }
@@ -550,9 +553,9 @@ pub enum Transition {
     Retime,
     /// As in Linux's netem: a packet's departure is fixed when it arrives.
     ///
-    /// On a wire without a rate, a packet with a shorter delay overtakes. Token buckets, traces,
-    /// and queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2, ACK filters) ignore this and
-    /// work as with `retime`.
+    /// On a wire without a rate, a packet with a shorter delay overtakes packets with a longer
+    /// delay. Token buckets, traces, and queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2,
+    /// ACK filters) ignore `keep` and work as with `retime`.
     Keep,
 }
 

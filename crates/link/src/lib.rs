@@ -7,7 +7,8 @@
 //! A shared medium is also a link: port 0 is the network's side, the other ports are its users',
 //! and a packet that enters at port 0 leaves at the port given by [`Packet::user`].
 //!
-//! One rule decides every tie: departures at a time precede arrivals at the same time.
+//! If a packet leaves at the time at which another packet arrives, the departure is handled first,
+//! in all links.
 
 mod ack;
 mod any;

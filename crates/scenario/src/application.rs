@@ -1,9 +1,10 @@
 //! Applications produce and consume the data of a flow: small state machines without a clock.
 //!
 //! An application acts at both ends of its flow: the *sender* and the *receiver* of the data. It
-//! acts after its end of the connection has received a segment, and at the times that it requested.
-//! Both ends read all data that have arrived at once; data are counted, not carried. The connection
-//! is anything that behaves like a socket: an endpoint of the simulator, or a socket of the kernel.
+//! acts after its end of the connection has received a segment, and at the times that it
+//! requested. Both ends immediately read all data that have arrived; only the amount of data is
+//! modelled, not their content. The connection is anything that behaves like a socket: an endpoint
+//! of the simulator, or a socket of the kernel.
 
 use cwndlab_units::{Duration, Stream, Time};
 

@@ -1,4 +1,4 @@
-//! One flow's running totals, updated as segments pass and read after the run.
+//! The running totals of one flow, which are updated as segments pass, and read after the run.
 
 use cwndlab_packet::{Retransmissions, SeqNumber};
 use cwndlab_units::{Bytes, Duration, Histogram, Time};

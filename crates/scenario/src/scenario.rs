@@ -39,7 +39,8 @@ pub struct Scenario {
     pub flows: Vec<FlowConfig>,
     /// The connections of earlier runs over the same path, the most recent run last.
     ///
-    /// They matter only for what the hosts remember of them.
+    /// They matter only because hosts remember some state of earlier connections, such as the slow
+    /// start threshold.
     #[serde(default)]
     pub before: Vec<Vec<FlowConfig>>,
     /// Recordings in addition to the summary.

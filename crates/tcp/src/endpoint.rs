@@ -129,8 +129,9 @@ impl Endpoint {
 
     /// Whether more segments that arrive at the same time may be processed before the next poll.
     ///
-    /// This is the case if no timer is due and no retransmission is in flight; the position of a
-    /// retransmission among the ACKs matters.
+    /// This is the case if no timer is due and no retransmission is in flight. While a
+    /// retransmission is in flight, the endpoint must be polled after each segment, because the
+    /// position of the retransmission among the ACKs matters.
     #[inline]
     pub fn may_wait(&self, now: Time) -> bool {
         match &self.stack {

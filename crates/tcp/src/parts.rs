@@ -1,9 +1,9 @@
-//! What the endpoints of all stacks are built from.
+//! The parts from which the endpoints of all stacks are built.
 
 use cwndlab_cc::Congestion;
 use cwndlab_units::Duration;
 
-/// Parts of an endpoint besides its settings.
+/// All parts of an endpoint except its settings.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) flow: u32,
