@@ -109,7 +109,8 @@ row FlowSummary {
     pub retransmitted_pkts: u64,
     /// Share of `retransmitted_pkts` in `sent_pkts`.
     pub retransmitted_pct: Option<f64>,
-    /// Bursts: retransmissions without an ACK of new data between them.
+    /// Number of bursts; a burst consists of retransmissions without an ACK of new data between
+    /// them.
     pub retransmission_bursts: u64,
     /// Mean length of the bursts of retransmissions.
     pub retransmission_burst_mean_pkts: Option<f64>,
