@@ -41,13 +41,14 @@ _GROWTH_IN_THREE = 3.0
 If the growth doubles in each round trip, this ratio is 8."""
 _HALF_S = 10.0
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
-"""The losses begin this many round trips after the start of the second ProbeBW_UP. Several values
-are tried, because on a kernel this phase does not start at the same time in every run."""
+"""Times from the start of the second ProbeBW_UP to the first loss, in round trips. The test case
+tries these values in turn, because a kernel does not start ProbeBW_UP at the same time in every
+run."""
 _EARLY_S = 3 * RTT_S
-"""Maximum time from the start of the second ProbeBW_UP to the losses.
+"""Maximum time from the start of the second ProbeBW_UP to the first loss.
 
-With later losses, more packets are lost, and their retransmission takes all of ProbeBW_DOWN, so
-the inflight bound cannot be observed.
+If the losses begin later, more packets are lost, and their retransmission takes all of
+ProbeBW_DOWN, so the inflight bound cannot be observed.
 """
 
 

@@ -38,7 +38,8 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest amount of data in flight for which BBR aims, in packets (for segmentation offload)."""
+"""Smallest amount of data, in packets, that BBR aims to keep in flight (for segmentation
+offload)."""
 
 
 def us(t_s: float) -> str:
