@@ -56,11 +56,11 @@ RUNS = "runs"
 If the command is called again, the results of the second call are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of the file that contains the study of the latest part of a period, or return."""
+"""Name of the file with the study of the latest partial period or return to the baseline."""
 PARTS = "part"
-"""Subfolder for the run of a part of a period, or of a return; then `part-2`, and so on."""
+"""Subfolder for the first partial period or return to the baseline; the next is in `part-2`."""
 ASSUMED_SPREAD = 0.15
-"""Default of `Design.spread`, for use when no earlier trial has measured it."""
+"""Default of `Design.spread`, which is used if no earlier trial has measured the spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Design:
     """The design of a trial: number and duration of its periods, and their random order."""
 
     blocks: int | None = None
-    """Number of pairs of periods. If None, the pairs suffice to detect the predicted change."""
+    """Number of pairs of periods. If None, enough pairs to detect the predicted change."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
@@ -79,12 +79,13 @@ class Design:
     def return_s(self) -> float:
         """Duration of a return to the baseline, which checks suspected harm, in seconds.
 
-        Half a period, but long enough for the wash-out and two seconds of data.
+        A return lasts half a period, or longer if the wash-out and two seconds of data need more
+        time.
         """
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
     def blocks_for(self, change: float) -> int:
-        """Return the number of blocks with which four of five trials detect a change.
+        """Return the number of blocks with which a trial detects a change with a power of 80 %.
 
         Raises:
             ResultsError: the change needs more blocks than a trial can have.
@@ -166,7 +167,8 @@ def register(
 def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
     """Return the predicted differences in utility.
 
-    They apply to similar networks if these were simulated, otherwise to the link itself.
+    If similar networks were simulated, there is one difference for each of these networks.
+    Otherwise, there is one difference for each pair of runs on the link itself.
     """
     beside = results.beside(NETWORKS)
     if beside is None:
@@ -206,7 +208,7 @@ def run_on_server(
 ) -> None:
     """Conduct a trial on this server by changing the algorithm that its connections use.
 
-    The original setting is restored at the end, even if this process is killed.
+    The original setting is restored at the end, even if cwndlab is killed.
 
     Raises:
         SettingError: the setting cannot be changed.

@@ -1,6 +1,7 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-A part of a period and a return to the baseline are runs, too, each of a study with its duration.
+If a period is interrupted, each of its parts is a separate run, and so is each return to the
+baseline. A study with the same duration is created for each of these runs.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ class HostPeriods:
     study: Study
     """Study whose runs are the whole periods of all blocks."""
     study_of_part: Callable[[float], Study]
-    """Function that returns a study of one run, with the given duration in seconds, for each
-    algorithm."""
+    """Function that returns a study with one run of each algorithm; its argument is the duration of
+    a run in seconds."""
     backend: RealNetwork
     folder: Path
     """Folder for the runs of whole periods."""
     folder_of_part: Callable[[], Path]
-    """Function that returns a new folder for the run of a part of a period, or of a return."""
+    """Function that returns a new folder for a partial period or a return to the baseline."""
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Measure a step by one run; all its connections use the algorithm of the step."""
+        """Measure a step of the trial in one run; all its flows use the algorithm of the step."""
         study, folder, repetition = self.study, self.folder, step.block + 1
         period_ns = study.matrix.runs[0].scenario.duration_ns
         if step.is_return or round(step.duration_s * _NS_PER_S) != period_ns:
