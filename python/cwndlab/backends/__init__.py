@@ -40,7 +40,7 @@ class Simulator:
     jobs: int | None = None
     """Number of parallel runs. If None, one per core."""
     cluster: str | None = None
-    """Address (`dask://HOST:PORT`) of the Dask cluster that runs the simulations, if any."""
+    """Address (`dask://HOST:PORT`) of the Dask cluster that simulates; None for this machine."""
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class ThisKernel:
 
 @dataclass(frozen=True, slots=True)
 class VirtualMachines:
-    """The backend that uses stock kernels in virtual machines, in virtual instead of real time."""
+    """The backend that uses stock kernels in virtual machines, which run in virtual time."""
 
     kernel: StockKernel
     jobs: int | None = None

@@ -55,25 +55,25 @@ class RealNetwork:
     address: Address | Iperf3
     """Address of a server that runs `cwndlab serve`, or of an iperf3 server."""
     place: str | None = None
-    """Place at which this machine is; None is allowed if the study lists only one place."""
+    """Name of the place where this machine is; can be None if the study lists only one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are stored with each run."""
     patience_s: float = 600
-    """Maximum time, in seconds, for which connecting to an unreachable server is retried."""
+    """Maximum time, in seconds, for which cwndlab retries to connect to an unreachable server."""
     is_waiting: bool = True
     """If true, wait for the next time of day at which the study measures."""
     is_proxy_accepted: bool = False
     """If true, measure even if a proxy splits the path, although comparisons are then invalid."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """Minimum duration, in seconds, of an interval without data that counts as an outage."""
+    """An interval without data counts as an outage if it lasts at least this many seconds."""
     retries: int = 0
     """Maximum number of times that a run is repeated because an outage disturbed it."""
     radio_log: RadioLog | None = None
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
     ends_early: Callable[[], EndsEarly] | None = None
-    """Function that returns, for each attempted run, a function that may end the run's flows
-    early."""
+    """Function that is called for each attempted run, and returns a function that may end the run's
+    flows early. None if no flow may end early."""
 
     @property
     def name(self) -> str:
@@ -132,9 +132,9 @@ def _refuse_impossible(run: Run) -> None:
 class LiveExecutor:
     """An executor that measures one run at a time on a real network.
 
-    Each time, it chooses the next run that the study's schedule allows at this place and time. An
-    interrupted run is repeated later, unless the server stays unreachable for too long. Runs of
-    other places and times of day stay missing.
+    Before each run, it selects the next run that the study's schedule allows at this place and
+    time. An interrupted run is repeated later, unless the server stays unreachable for too long.
+    Runs of other places and times of day stay missing.
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:

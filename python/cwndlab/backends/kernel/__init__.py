@@ -1,5 +1,5 @@
 """Execute runs on this machine's kernel: real sockets over an emulated link, in real time.
 
 A helper process (`crates/testbed`) performs all operations that need privileges or exact timing, so
-that this package needs neither. When the helper ends, it removes everything that it has created.
+that the Python code needs neither. When the helper ends, it removes everything that it has created.
 """

@@ -220,7 +220,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return a description of this process, for other processes that wait for the kernel."""
+    """Return the text that other studies display while they wait for this study."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

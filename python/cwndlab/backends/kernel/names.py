@@ -117,7 +117,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """If this process calls `exec`, keep the algorithms loaded until the new program ends."""
+        """Keep the algorithms loaded until the program ends that replaces cwndlab by `exec`."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -155,6 +155,6 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        msg = "the helper has no pipes"
+        msg = "the helper was started without a pipe to its standard input or output"
         raise AssertionError(msg)
     return pipe

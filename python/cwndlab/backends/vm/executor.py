@@ -57,7 +57,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is never called, because no study waits.
+        """Return the answer to a request; `waiting` is never called, because requests do not wait.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
@@ -106,7 +106,7 @@ def _sysctls(text: bytes) -> dict[str, list[int]]:
 
 
 class GuestNames(KernelNames):
-    """Finds the names of algorithms in a stock kernel; each run loads the missing algorithms."""
+    """Finds the names of algorithms in a stock kernel; each run loads algorithms that it lacks."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""

@@ -124,7 +124,7 @@ class StockKernel:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder while this process writes it; the lock ends with the process."""
+        """Lock the folder while cwndlab writes it; the lock ends even if cwndlab is killed."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
