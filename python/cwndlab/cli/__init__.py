@@ -1,4 +1,4 @@
-"""Entry point of the command line; an error that users can fix becomes a message and a status.
+"""Entry point of the command line; an error that users can fix results in a message and a status.
 
 Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
 invalid, or the machine lacks something that the command needs; 130, the user stopped the command.

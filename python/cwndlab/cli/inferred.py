@@ -137,7 +137,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return how many fits with shuffled variants have an error of at most that of `fit`."""
+    """Return the number of fits to shuffled variants that have no larger error than `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

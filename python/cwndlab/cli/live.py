@@ -1,4 +1,4 @@
-"""`cwndlab preflight` and `live`: measure studies on a real network between two machines."""
+"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on it."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def prose(text: str) -> RenderableType:
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
-    """Print records that have equal keys as a table, JSON or CSV."""
+    """Print records, all with the same keys, as a table, JSON or CSV."""
     if output_format == "json":
         click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
     elif output_format == "csv":

@@ -116,7 +116,7 @@ def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
 def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
-    """Replace this process with cwndlab's helper, so that only COMMAND uses the terminal."""
+    """Replace the process of cwndlab with its helper, so that only COMMAND uses the terminal."""
     helper = require_helper()
     if algorithm is not None:
         setup["algorithm"] = _in_kernel(algorithm)

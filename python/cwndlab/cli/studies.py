@@ -170,7 +170,7 @@ def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> 
 
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
-    """Run a study and yield its results; if runs failed, raise the error after the `with` block."""
+    """Run a study and yield its results; if runs failed, raise the error when the context ends."""
     failure = None
     try:
         results = run_study(

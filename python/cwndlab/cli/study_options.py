@@ -27,7 +27,7 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""Placeholders that the help shows for values, by the option's key in a study or by the function
+"""Placeholders for values in help texts. The key is the option's key in a study, or the function
 that parses the value."""
 
 

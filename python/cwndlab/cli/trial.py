@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""Shortest measured part of a period without a warning."""
+"""If the measured part of each period is shorter than this, in seconds, a warning is printed."""
 _SHORT = (
     "Periods this short are only for a rehearsal: data that a loss had held back before the "
     "measured part of a period can raise the goodput above the rate of the link."

@@ -32,7 +32,7 @@ class Canvas:
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return the index of the curve that was drawn last in each character of a row, or -1."""
+        """Return, for each character of a row, the index of the last curve drawn there, or -1."""
         return [int(owner) for owner in self._owners[row]]
 
 

@@ -29,11 +29,11 @@ _HEADS = {
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
-"""Terminal widths in characters: below the first, headings are shortened; below the second, cells
-may be wrapped."""
+"""Terminal widths in characters. In a terminal narrower than `_NARROW`, headings are shortened; in
+a terminal narrower than `_NARROWEST`, cells may also be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns without line breaks, if the table has at most `_FITTING` columns."""
+"""Columns whose cells are never wrapped, provided that the table has at most `_FITTING` columns."""
 _FITTING = 4
 
 

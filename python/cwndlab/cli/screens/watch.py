@@ -1,4 +1,4 @@
-"""Screen of `cwndlab watch`: three charts of the last minute, marks of losses, a table of flows."""
+"""Draw the screen of `cwndlab watch`: three charts of the last minute, loss marks, and flows."""
 
 from __future__ import annotations
 
