@@ -15,7 +15,8 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are drawn as points, because quartiles are useless
 _LEAST_SPAN = 0.06
-"""Minimum length of an axis, relative to the largest value; small differences then look small."""
+"""Minimum length of an axis, relative to the largest value, so that small differences look
+small."""
 
 
 def plot_cdf(

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Width of a letter in points, including part of the gap between two names."""
+"""Assumed width of a letter in points, with an allowance for the gap between two names."""
 _MARKER_PT = 8.0
 _HANDLE_PT = 40.0
-"""Width of a legend's handle and of the gaps around it."""
+"""Width in points of the line or marker in a legend entry, with the gaps around it."""
 _NAME_PT = 9.0
 """Height of a name in points."""
 _NEAR_ROWS, _FARTHEST_ROW = 3, 40

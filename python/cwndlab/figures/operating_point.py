@@ -19,7 +19,7 @@ from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 _MOST_INSIDE = 8
-"""Maximum number of names in a legend inside a panel; longer legends are above the panels."""
+"""A legend with more names than this is placed above the panels instead of inside a panel."""
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW_IN = 0.2
 
@@ -78,7 +78,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP, which fills the path, and the BDP plus the queue's size, which fills both."""
+    """Mark the BDP, which fills the path, and BDP plus queue size, which fills path and queue."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

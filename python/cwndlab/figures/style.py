@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return the style of an algorithm; an unknown name determines its own style."""
+    """Return the style of an algorithm; the style of an unknown algorithm follows from its name."""
     known = _known(name)
     if known is not None:
         return known
