@@ -75,8 +75,7 @@ class _ImportedRun:
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with the run's samples and events; empty if `measurement` holds them in
-    memory."""
+    """Temporary files with the run's samples and events; empty if `measurement` contains them."""
     repetition: int = 0
 
     @property

@@ -103,7 +103,7 @@ def _not_iperf3(why: str) -> MeasurementError:
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Combine the files of both ends into one run, with each value from the measuring end."""
+    """Combine the files of both ends; each value comes from the end that measures the value."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():

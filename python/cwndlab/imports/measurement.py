@@ -96,7 +96,7 @@ SAMPLE_COLUMNS = (
     "delivery_rate_mbit_s",
     "ca_state",
 )
-"""Columns that every table `samples` has."""
+"""Columns that every table `samples` contains, even if all their values are missing."""
 
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
@@ -119,7 +119,8 @@ class Measurement:
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
-    """Identifier of the transfer, equal in all files about the same transfer."""
+    """Identifier of the transfer; the files of both ends of a transfer contain the same
+    identifier."""
     notes: list[str] = field(default_factory=list)
     error: str | None = None
     """Reason why the run failed; None if the run succeeded."""

@@ -50,24 +50,28 @@ class NamePattern:
         try:
             parts = list(string.Formatter().parse(text))
         except ValueError as error:
-            msg = f'"{text}": {error}; write fields as {{algorithm}}'
+            msg = f'"{text}": {error}; write field names in braces, as in "{{algorithm}}"'
             raise MeasurementError(msg) from None
         for at, (literal, name, form, conversion) in enumerate(parts):
             expression += re.escape(literal)
             if name is None:
                 continue
             if at and not literal:
-                msg = f"{{{name}}} in {text!r} directly follows another field; write {{a}}_{{b}}"
+                msg = (
+                    f"{{{name}}} in {text!r} directly follows another field; separate the fields "
+                    "by text, as in {a}_{b}"
+                )
                 raise MeasurementError(msg)
             if name in ("", IGNORED):
                 expression += "[^/]*?"
                 continue
             if form or conversion or not name.isidentifier() or _is_reserved(name):
-                msg = f'"{{{name}}}" in "{text}" is not a field name; write for example {{place}}'
+                msg = f'"{{{name}}}" in "{text}" is not a field name; use a name such as {{place}}'
                 raise MeasurementError(msg)
             if name in fields:
                 msg = (
-                    f"{{{name}}} appears twice in {text!r}; write {{}} for parts that do not matter"
+                    f"{{{name}}} appears twice in {text!r}; write {{}} for a part of the name that "
+                    "is not a field"
                 )
                 raise MeasurementError(msg)
             fields.append(name)

@@ -63,7 +63,7 @@ class Series:
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row in the table `flows`; only counts include the warm-up."""
+        """Return the flow's row in `flows`; counts include the warm-up, rates and means do not."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:

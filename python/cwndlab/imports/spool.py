@@ -192,7 +192,7 @@ class LongSeries:
     """Name of each column in results, by the column's name in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row in the table `flows`; only counts include the warm-up."""
+        """Return the flow's row in `flows`; counts include the warm-up, rates and means do not."""
         return flow_row(self._pieces, warm_up_s)
 
     def check(self) -> None:

@@ -29,7 +29,7 @@ _DIGIT_BITS = 16
 
 
 def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
-    """Return a flow's row in the table `flows`; only counts include the warm-up.
+    """Return a flow's row in `flows`; counts include the warm-up, rates and means do not.
 
     Args:
         pieces: function that returns the series from its beginning, in pieces, each of which begins
@@ -207,7 +207,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of `count` positive numbers, all of which each call of `values` returns."""
+    """Return the median of `count` positive numbers; each call of `values` yields all of them."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))

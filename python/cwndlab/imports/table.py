@@ -23,7 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """True if the values are in bytes and must be converted to segments."""
+    """True if the table contains bytes that must be divided by the segment size (MSS)."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}

@@ -308,7 +308,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     ("pattern", "complaint"),
     [
         ("{algorithm}_{algorithm}", "appears twice"),
-        ("{algorithm", "write fields as"),
+        ("{algorithm", "field names in braces"),
         ("{run}", "not a field name"),
         ("{goodput_mbit_s}", "not a field name"),
         ("{algorithm}{direction}", "directly follows another field"),
