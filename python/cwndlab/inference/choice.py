@@ -30,7 +30,7 @@ round, and number of rounds."""
 ALONE = 600
 """Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
-"""Families with a lower probability are left out of the result."""
+"""Families of links with a probability below this value are left out of the result."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0

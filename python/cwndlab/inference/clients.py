@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""Standard deviation of log2(RTT) or log2(goodput) from which a class is split."""
+"""A class is split if the standard deviation of its log2(RTT) or log2(goodput) is at least this."""
 
 
 @dataclass(frozen=True, slots=True)

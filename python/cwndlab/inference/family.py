@@ -36,7 +36,8 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """The possible choices of a parameter without numeric values; an index is its value."""
+    """Choices of a parameter that is not numeric; its value is the index of a choice. Empty for a
+    numeric parameter."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -66,7 +67,7 @@ class Family:
     kind: str
     """Kind of the links, one of `wire`, `cell` and `wifi`, as `--family` accepts it."""
     title: str
-    """Plural noun for the links, for use in a sentence."""
+    """Plural noun that denotes the links in sentences, such as "wired links with a policer"."""
     parameters: tuple[Dimension, ...]
     build: Callable[[dict[str, float], float, int], dict[str, Any]]
     """Function that builds the settings of a study, including `link`.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LONGEST_S = 120.0
-"""Maximum duration in s that is simulated; the rest of a measurement is ignored."""
+"""Maximum simulated duration in s; the part of a measurement after this time is ignored."""
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 

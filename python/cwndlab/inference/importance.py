@@ -39,7 +39,8 @@ _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 The second penalty is smaller, because a large one would leave a part of the distance uncorrected.
 """
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
-"""Share of a covariance that is moved to its diagonal, and the smallest allowed variance."""
+"""Weight of the diagonal matrix to which covariances are shrunk, and the smallest allowed
+variance."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -235,7 +236,11 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return the distances of estimates from the measurement's estimate, in standard errors."""
+    """Return how far the estimate of each point is from that of the measurement.
+
+    A regression on the statistics gives the estimates of the parameters; the unit is the standard
+    error of the regression.
+    """
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
     errors = (points - features @ coefficients).std(axis=0)

@@ -22,7 +22,7 @@ _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _FAR_ABOVE = 3.0
-"""Upper limit of a link's goodput in the first seconds, relative to the measurement.
+"""Upper limit of the goodput of a simulated link in the first seconds, relative to the measurement.
 
 The reference is the measured goodput in the first seconds, or the 95th percentile of the measured
 goodput in one-second intervals if that is higher. A faster link is left out, because it is too far
@@ -35,7 +35,7 @@ class MeasuredFlow:
     """A measured transfer that only congestion control and the link limited."""
 
     place: str
-    """Folder and run of the measurement, in the form in which messages show them."""
+    """Text with the folder and the run of the measurement, for messages."""
     row: Mapping[str, Any]
     """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]

@@ -46,7 +46,7 @@ class Estimate:
     high: float
     """Upper end of the 90 % interval; `low` is the lower end."""
     known: float
-    """Fraction of the prior's spread that the measurement removed: 0 for none, 1 for all."""
+    """Fraction of the parameter's prior spread that the measurement removed, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Check:
     worst: str
     """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
     is_above: bool
-    """True if this statistic is larger in the measurement than in the simulations."""
+    """True if the statistic `worst` is larger in the measurement than in the simulations."""
     excess: float
     """Deviation of the measurement, divided by the 95th percentile of the simulations'
     deviations."""

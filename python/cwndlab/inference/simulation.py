@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _BATCH = 20
 _GLANCE_S = 3.0
-"""Duration of the short first simulation of a link, after which too fast links are left out."""
+"""Duration in seconds of a short first simulation of each link. If the link is much faster than the
+measured link, it is not simulated further."""
 _LONG_ENOUGH = 5
-"""Minimum ratio of the whole duration to `_GLANCE_S` for which a short first simulation is made."""
+"""There is a short first simulation only if the whole duration is at least this many times
+`_GLANCE_S`."""
 
 PlacedPoint = tuple["Family", "Floats", int]
 """A link to simulate: family, parameter values (point), and a number for the random seed."""
@@ -40,7 +42,7 @@ class Simulated:
     losses_s: Floats
 
     def numbers(self) -> dict[str, float]:
-        """Return the flow's summary statistics, which are the same as those of a measurement."""
+        """Return the flow's summary statistics, computed in the same way as for a measurement."""
         return summarize(self.row, self.samples, self.losses_s)
 
 
@@ -77,7 +79,7 @@ class Simulation:
     ) -> Floats:
         """Return the statistics in `names` for each drawn link; a missing statistic is NaN.
 
-        All are NaN if the goodput of the first seconds is above `most_mbit_s`.
+        All statistics of a link are NaN if its goodput in the first seconds exceeds `most_mbit_s`.
         """
         flows = self.flows(draws, algorithm, most_mbit_s)
         rows = [{} if flow is None else flow.numbers() for flow in flows]

@@ -69,7 +69,7 @@ _LEAST_SPREAD = 1e-4
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
-Lower values are replaced by this limit.
+A lower goodput is replaced by this limit.
 """
 
 

@@ -15,7 +15,7 @@ from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
 STEP_S = 1.0
 """Time between two changes of a varying rate, in seconds."""
 MEMORY = 0.8
-"""Correlation of the logarithms of a varying rate between consecutive steps."""
+"""Correlation between the logarithms of a varying rate in two consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
 """Loss, jitter and rate variation below these limits are negligible and are set to zero."""
 LEAST_BURST = 1.5
