@@ -199,7 +199,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return the decision with results on similar networks and on competing flows added."""
+    """Add the results on similar networks and on competing flows to a decision, and return it."""
     return replace(
         decision,
         networks=_networks(knowledge, decision, names, runs),

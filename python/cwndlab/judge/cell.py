@@ -47,10 +47,11 @@ class Comparison:
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithm in the study, for each contestant whose data a different algorithm sent."""
+    """For each contestant whose data were not sent by the algorithm that the study names: the name
+    of that algorithm."""
     is_per_flow: bool = False
-    """True if sums over flows, such as the goodput, are divided by the number of flows, because
-    this number differs between algorithms or runs."""
+    """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
+    goodput, are then divided by the number of flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -61,7 +62,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names, even if a different one sent the data."""
+        """Return the algorithm that the study names, even if another algorithm sent the data."""
         return self.not_sent.get(contestant, contestant)
 
     @property

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""A flow is starved if it gets less than this fraction of its fair share."""
+"""A flow is starved if its goodput is below this fraction of its fair share."""
 
 
 class Metric(StrEnum):
@@ -66,7 +66,8 @@ class Coexistence:
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Goodput of a candidate's flow, in percent of the total with one flow of the neighbour."""
+    """Goodput of one flow of the candidate, in percent of the total goodput of this flow and one
+    flow of the neighbour."""
     done: Harm
     """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm

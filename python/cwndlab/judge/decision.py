@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences in utility that are smaller than this are negligible (indifference zone)."""
+"""Differences in utility below this value are negligible (indifference zone)."""
 
 SURE = 0.9
-"""Probability from which a decision is called sure."""
+"""A decision is called sure if the lowest of its probabilities is at least this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +59,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Result of one algorithm, on which the recommendation is based."""
+    """Result of one of the algorithms among which the decision chooses."""
 
     name: str
     score: Bounds
     """Mean utility of the algorithm over all runs."""
     behind: float
-    """Difference in mean utility between the algorithm that is recommended first and this one."""
+    """Mean utility of the algorithm that is recommended first, minus the mean utility of `name`."""
     is_good: bool
     """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Range of prices of delay (see `Goal`) for which the algorithm is nearly the best, if any."""
+    """Range of prices of delay (see `Goal`) for which the algorithm is nearly the best; None if
+    there is no such price."""
     is_undominated: bool
     """True if no other algorithm has both a higher gain and a lower cost (Pareto-optimal)."""
 
     @property
     def loss(self) -> float:
-        """Fraction by which this algorithm is worth less to the user than the best algorithm."""
+        """Fraction by which the algorithm is worth less to the user than the best algorithm."""
         return -math.expm1(-self.behind)
 
 
@@ -95,9 +96,10 @@ class Decision:
 
     goal: Goal
     setting: str
-    """Name of the network setting; empty if the study has only one."""
+    """Name of the network setting; empty if the study has only one setting."""
     pairs: int
-    """Number of repetitions, whose runs are compared in pairs; 0 if several are identical."""
+    """Number of repetitions, whose runs are compared in pairs; 0 if all repetitions have identical
+    results, which do not show the effect of chance."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]

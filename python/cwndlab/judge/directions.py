@@ -21,7 +21,7 @@ class DirectionComparisons:
     """Comparisons of algorithms in all network settings, for one direction of the data."""
 
     name: str
-    """`forward` or `reverse`, as in the table of flows."""
+    """Direction of the data: `forward` or `reverse`, as in the table of flows."""
     comparisons: tuple[Comparison, ...]
 
     @property

@@ -44,7 +44,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""Estimates for each algorithm and level of the factor; None for a level without values."""
+"""Estimates by algorithm, in the order of the factor's levels; None for a level without values."""
 
 
 @dataclass(frozen=True)

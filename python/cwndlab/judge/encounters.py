@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""The algorithm that most Internet flows use, and the default of Linux."""
+"""Default algorithm of the competing flows: the default of Linux, which most Internet flows use."""
 
 DURATION_S = 15
 WARM_UP_S = 3

@@ -53,7 +53,8 @@ class DrawnNetwork:
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""
     levels: Mapping[str, float]
-    """Weight of each network setting that belongs to this draw, by the name of the setting."""
+    """Weights of the draw's networks, by name: a single network with weight 1 or, for a population,
+    one network for each class of users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation of the difference between each algorithm and the chosen one."""
+    """Return the standard deviation of each algorithm's difference from the chosen algorithm."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))

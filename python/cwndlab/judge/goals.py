@@ -168,7 +168,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of those uses of the network that have their own measure, such as `video`."""
+"""Goals of the uses that have a specific measure of quality, such as `video`."""
 
 
 def goal_named(name: str) -> Goal:

@@ -47,7 +47,8 @@ class LedgerEntry:
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
-    """Rank of the challenger among the algorithms, if a source states only their order."""
+    """Rank of the challenger among the compared algorithms, if the source states only an order;
+    otherwise None."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
         """Return whether the entries are equal, apart from the times of their verdicts."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""Smallest number of entries in a bin (interval of probabilities) that is compared with the limit
-(bar); smaller bins are only shown."""
+"""A bin (interval of probabilities) with fewer entries is shown, but not compared with the limit
+(bar)."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
@@ -34,9 +34,9 @@ MOST_GAP = 0.1
 """Largest acceptable difference between a predicted probability and the share of predictions that
 came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
-"""Largest acceptable median and 90th percentile of the utility lost with the predictions."""
+"""Largest acceptable median and 90th percentile of the utility lost by following predictions."""
 LEAST_TAU = 0.6
-"""Smallest acceptable median of Kendall's tau."""
+"""Smallest acceptable median of Kendall's tau, which compares predicted and measured orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Score:
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
     bins: tuple[Reliability, ...]
-    """Predicted probabilities and outcomes, in bins (intervals of probabilities) of ten or more."""
+    """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
     """Median loss of utility from following the predictions (in natural logarithms)."""
     regret_p90: float | None
@@ -165,7 +165,7 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
     """Compute the score of entries.
 
     Args:
-        name: the name of their class.
+        name: the name of the class of networks to which the entries belong.
         entries: the entries of a ledger.
     """
     known = [(e.prediction.probability, y) for e in entries if (y := better(e)) is not None]

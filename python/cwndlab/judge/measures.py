@@ -42,7 +42,8 @@ _ARRIVED = {
     RPC.gain: "response_p99_ms",
     VIDEO.gain: "video_bitrate_mbit_s",
 }
-"""Columns that have a value only if something arrived, by the gain that is computed from them."""
+"""Columns that have a value only if data arrived. The key is the gain that is computed from the
+column."""
 
 
 class WithSeries(ResultsLike, Protocol):

@@ -126,7 +126,7 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether plain TCP sends the data; other methods are compared with plain TCP."""
+    """Return whether all flows use plain TCP, the method with which other methods are compared."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 

@@ -15,14 +15,15 @@ class Turn:
     """Value of an uncertain network property beyond which another algorithm is better."""
 
     key: str
-    """Name of the network's property, such as `server` for the distance of the server."""
+    """Name of the property, such as `server` for the one-way delay to the server."""
     side: Literal["above", "below", "is"]
     value: str
-    """The value with its unit, as in a study file; or the name of a choice."""
+    """Break-even value of the property with its unit, as in a study file. For a property without
+    order, this is the name of the choice for which the other algorithm is better."""
     instead: str
-    """Algorithm that is better if the network's property is beyond this value."""
+    """Algorithm that is better beyond the break-even value."""
     share: float
-    """Fraction of the simulated networks in which the property is beyond this value."""
+    """Fraction of the simulated networks whose property is beyond the break-even value."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the break-even value and the better algorithm as a dictionary, for JSON."""
@@ -76,7 +77,8 @@ class Networks:
     """Keys of the network beyond whose values another algorithm is better than `safest`, starting
     with the largest gain."""
     distances: tuple[Distance, ...] = ()
-    """Recommendations by distance to the server, nearest first; empty with too few networks."""
+    """Recommendations by distance to the server, nearest first; empty if too few networks were
+    drawn."""
 
     @property
     def safest(self) -> str:

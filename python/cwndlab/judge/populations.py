@@ -46,7 +46,8 @@ class Class:
     weight_source: str
     """Source of the weight; a weight without a source says "invented" and gives a reason."""
     changes: Mapping[str, Any]
-    """Additional keys of the study for this class, by path."""
+    """Keys of the study, by path, that are set in the runs of this class of users, with their
+    values."""
     is_invented: bool = True
     """True if no publication or data set supports the weight, or a part of it."""
 

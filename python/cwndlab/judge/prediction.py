@@ -81,7 +81,7 @@ class RegisteredPrediction:
         return {"id": self.id, **self._fields()}
 
     def _fields(self) -> dict[str, Any]:
-        """Return all fields; a plan without returns has the fields (and the SHA-256) as before."""
+        """Return all fields except a `return_s` of 0, which older predictions do not contain."""
         found = asdict(self)
         if not self.return_s:
             del found["return_s"]

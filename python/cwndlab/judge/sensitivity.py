@@ -53,18 +53,21 @@ class Flip:
     other: int
     """Row (index) of the algorithm that is better beyond the break-even value."""
     side: Side
-    """Where `other` is better: `above` or `below` the break-even value, or `is` for a choice."""
+    """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
+    if the key has no order and `other` is better for one of its choices."""
     break_even: float | str
-    """Break-even value in the key's unit, or the name of a choice."""
+    """Break-even value in the key's unit; if `side` is `is`, the choice for which `other` is
+    better."""
     low: float | None
     high: float | None
-    """Bounds of the 90 % interval of the break-even value; None for a choice.
+    """Upper end of the 90 % interval of the break-even value; `low` is the lower end. Both are None
+    if the break-even value is a choice.
 
     The interval contains the true break-even value in about 85 of 100 cases, because intervals of
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean utility gained by the other algorithm beyond the break-even value (cross-validated)."""
+    """Mean gain in utility from using `other` beyond the break-even value (cross-validated)."""
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
@@ -160,7 +163,7 @@ class ShareTurn:
     """Weight of the class of users at which the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row (index) of the algorithm that is best beyond this weight."""
+    """Row (index) of the algorithm that is best beyond the weight `at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,8 @@ class Weighing:
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility that each algorithm loses in each class, compared with the best algorithm there."""
+    """Utility that each algorithm (row) loses in each class, compared with the best algorithm for
+    the class."""
     loser: str | None
     """Class for which the recommendation loses most utility; None if all losses are small."""
     turns: tuple[ShareTurn, ...]

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""Shares are called unequal if one of two flows gets less than this percentage of the goodput."""
+"""The sentences call shares unequal if one of two flows gets less than this percentage of the
+goodput."""
 
 _HALF = 0.5
-"""The headline also names a safer algorithm if the choice is good on less than this share of
-similar networks."""
+"""The headline also names a safer algorithm if the recommended algorithm is nearly the best on less
+than this fraction of similar networks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Linux names (net.core.default_qdisc) of queueing disciplines with another name in cwndlab."""
+"""Linux's names (net.core.default_qdisc) of the queueing disciplines that cwndlab names
+differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return how this computer's settings differ from the host's; larger buffers are ignored."""
+    """Return the settings of this computer that differ from the host's, except larger buffers."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

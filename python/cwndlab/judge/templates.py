@@ -1,4 +1,4 @@
-"""Contain the sentences of recommendations, and phrases for columns and keys."""
+"""Templates for the sentences of recommendations, and phrases for columns and keys."""
 
 TEMPLATES = {
     "no result": "No run has a result.",

@@ -43,9 +43,10 @@ class Use:
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Keys of the study for this use, such as application, direction and duration."""
+    """Study keys that the use sets, such as application, direction and duration, with their
+    values."""
     goal: Goal | None
-    """Goal that measures the use; None if throughput and delay measure it."""
+    """Goal that measures the quality of the use; None if throughput and delay measure it."""
     columns: tuple[str, ...]
     """Columns of the table `flows` that measure the use, with the most important first."""
     source: str

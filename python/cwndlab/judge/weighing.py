@@ -25,11 +25,11 @@ class ClassView:
     weight: float
     """Fraction of the population that belongs to the class."""
     regret: float
-    """Utility that the recommendation loses for this class, compared with the best algorithm."""
+    """Utility that the recommendation costs the class, compared with the best algorithm for it."""
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """True if this class loses the most utility of all classes, and the loss is not negligible."""
+    """True if no other class loses more utility, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PopulationView:
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Weights that change the recommendation, with the smallest change first."""
+    """Weights of classes that would change the recommendation; the smallest change comes first."""
     is_invented: bool
     """True if the weight of any class of users was invented, not taken from a source."""
 
