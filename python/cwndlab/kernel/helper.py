@@ -1,7 +1,7 @@
 """The helper process, which executes privileged operations that it receives as lines of JSON.
 
-The helper ends when this process ends. The kernel then unloads the algorithms that the helper
-loaded, except pinned algorithms.
+The helper ends when cwndlab ends. The kernel then unloads the algorithms that the helper loaded,
+except pinned algorithms.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         """
         process = self._process
         if process.stdin is None or process.stdout is None:
-            msg = "the helper has no pipes"
+            msg = "the helper was started without a pipe to its standard input or output"
             raise AssertionError(msg)
         try:
             process.stdin.write(json.dumps(request) + "\n")
@@ -92,7 +92,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         return answer
 
     def wait(self) -> None:
-        """Wait until the helper ends or the user interrupts this command."""
+        """Wait until the helper ends or the user interrupts the command."""
         # Polars' handler of SIGINT restarts system calls, so a wait without timeout never ends.
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -100,7 +100,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let the helper survive `exec`, so that it ends with the program that replaces cwndlab."""
+        """Let the helper survive `exec`; it then ends with the program that replaces cwndlab."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
