@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 _FASTEST = 1e-3
-"""Largest difference of the speeds of two clocks; quartz oscillators differ by less than 1e-4."""
+"""Largest relative difference between the speeds of two clocks; quartz oscillators differ by less
+than 1e-4."""
 _STEPS = 100
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -48,7 +49,7 @@ class Transits:
         return cls(sent_ns, received_ns)
 
     def __add__(self, other: Transits) -> Transits:
-        """Return the packets of both."""
+        """Return an object with the packets of both operands."""
         return Transits(
             np.concatenate([self.sent_ns, other.sent_ns]),
             np.concatenate([self.received_ns, other.received_ns]),
@@ -57,13 +58,13 @@ class Transits:
 
 @dataclass(frozen=True, slots=True)
 class ClockLine:
-    """The time by which the server's clock is ahead of the client's, which changes linearly."""
+    """Time by which the server's clock is ahead of the client's, as a linear function of time."""
 
     origin_ns: int
     """Time by the client's clock at which the server's clock is ahead by `ahead_ns`."""
     ahead_ns: float
     drift: float
-    """Gain of the server's clock, as a fraction of the elapsed time."""
+    """Time that the server's clock gains on the client's, as a fraction of the elapsed time."""
     least_ns: float
     """Smallest delay of a packet, the same in both directions."""
 
@@ -72,7 +73,7 @@ class ClockLine:
         """Estimate the line from packets from the client (`up`) and from the server (`down`).
 
         The packets that determine the line should be equally long in both directions, and sent at
-        the same times; longer packets do no harm.
+        the same times. Longer packets have longer delays and therefore do not affect the line.
 
         Raises:
             LinkError: there are no packets in one of the directions.
@@ -114,7 +115,7 @@ class ClockLine:
 
 
 def _maximum(of: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a concave function is largest, by golden-section search."""
+    """Return the argument that maximizes a concave function, by golden-section search."""
     for _ in range(_STEPS):
         width = _GOLDEN * (high - low)
         if of(high - width) < of(low + width):

@@ -41,7 +41,7 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if this disturbance may cause the run to be repeated; false for "technology"."""
+        """True unless the kind is "technology": any other disturbance may cause a repeated run."""
         return self.kind != "technology"
 
 

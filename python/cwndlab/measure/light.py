@@ -1,4 +1,4 @@
-"""Evaluate trains of packets on an idle link: their delay, how long they last, and idle times.
+"""Evaluate trains of packets that crossed an idle link: delays, durations and idle times.
 
 The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025): a line for
 each train, with the time of its sending, the delay of its first packet (the *base delay*), and the
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.trains import Arrival
 
 IDLE_MS = (5, 10, 20, 50, 100, 200)
-"""Idle times between trains that are compared, to find out after which time the link is idle."""
+"""Idle times in ms that are compared, to find out after which time the link is like an idle
+link."""
 REGULAR_MS = 100
-"""Idle time before the trains of the trace; CellReplay's calibration takes a link that has been
-idle for this time as idle."""
+"""Idle time in ms before each train of the trace. CellReplay's calibration treats a link as idle
+after this time without packets."""
 _FEWEST = 8  # trains for an estimate of a median
 _SAME_MS = 1.0  # the resolution of a trace of the loaded link
 _QUEUED_MS = 50.0
-"""Without a queue, a packet rarely waits longer for an opportunity to send: a scheduling request in
-LTE takes some 10 ms, with a retransmission on the radio link 20 ms."""
+"""A packet that waits longer than this, in ms, was probably queued. Without a queue, a packet waits
+only for an opportunity to send: a scheduling request in LTE takes some 10 ms, with a retransmission
+on the radio link 20 ms."""
 _CONFIDENCE = 1.96  # standard errors of an interval of 95 %
 
 
@@ -45,10 +47,10 @@ class TrainSeries:
     """Packets that arrived, in the order of their sending."""
     request: Trains
     begins_ms: float
-    """Time on the axis of the trace at which the first train was sent."""
+    """Time at which the first train was sent, on the time axis of the trace."""
     lasts_ms: float
-    """Time after which trains no longer belong to the trace, but only serve to compare idle
-    times."""
+    """Duration of the part of the series that belongs to the trace. Later trains only serve to
+    compare idle times."""
 
     def first_packets(self) -> Transits:
         """Return the first packets of the trains that arrived."""
@@ -62,7 +64,7 @@ class TrainSeries:
         return 0
 
     def train_ms(self) -> float | None:
-        """Return the median time between a train's first and last arrival, if one arrived."""
+        """Return the median time from a train's first to last arrival; None without arrivals."""
         times: dict[int, list[int]] = {}
         for train, _, _, at_ns in self.arrivals:
             times.setdefault(train, []).append(at_ns)
@@ -76,13 +78,14 @@ class Train:
     """A train whose first packet arrived."""
 
     at_ms: float | None
-    """Time on the axis of the trace; None if the train does not belong to the trace."""
+    """Sending time on the time axis of the trace; None if the train does not belong to the
+    trace."""
     base_ms: float
     offsets_ms: tuple[float, ...]
-    """Arrival times after the first arrival, in ascending order; the first is 0."""
+    """Arrival times of the train's packets relative to the first arrival, which is 0; ascending."""
     idle_ms: float | None
-    """Time for which the link had been idle before; negative if the train caught up with the train
-    before, None if no packet of the train before arrived."""
+    """Time for which the link had been idle before the train. Negative if the train caught up with
+    the previous train; None if no packet of the previous train arrived."""
     is_whole: bool
 
 
@@ -135,7 +138,7 @@ class LightDirection:
 
     @property
     def recorded(self) -> list[Train]:
-        """The trains of the trace: those that did not catch up with the train before."""
+        """Packet trains in the trace: trains that did not catch up with the previous train."""
         on_axis = [each for each in self.trains if each.at_ms is not None]
         return [each for each in on_axis if each.idle_ms is None or each.idle_ms > 0] or on_axis
 
@@ -158,13 +161,14 @@ class LightDirection:
 
     @property
     def light_after_ms(self) -> int | None:
-        """Idle time after which trains are like after the longest idle time; None if unknown."""
+        """Shortest idle time after which trains are as fast as after the longest one, or None."""
         return light_after_ms(self.trains)
 
     def trace(self) -> str:
         """Return a light trace, with times in ms.
 
-        Each line contains the time of a train, its base delay, and its arrivals after the first.
+        Each line contains the sending time of a train, its base delay, and the times of its
+        arrivals relative to the first arrival.
         """
         return "".join(
             " ".join(f"{value:.3f}" for value in (train.at_ms, train.base_ms, *train.offsets_ms))
@@ -174,11 +178,11 @@ class LightDirection:
 
 
 def light_after_ms(trains: Sequence[Train]) -> int | None:
-    """Return the shortest idle time after which trains are like after the longest idle time.
+    """Return the shortest idle time after which trains are as fast as after the longest idle time.
 
-    Two idle times are alike if the medians of the base delay and of the last arrival differ by at
-    most a millisecond, or if their 95 % intervals overlap. If there are too few trains after the
-    longest idle time, None is returned.
+    Two groups of trains are equally fast if the medians of the base delay and of the last arrival
+    differ by at most a millisecond, or if their 95 % intervals overlap. If there are too few trains
+    after the longest idle time, None is returned.
     """
     groups: dict[int, list[Train]] = {idle_ms: [] for idle_ms in IDLE_MS}
     for train in trains:
@@ -236,7 +240,7 @@ def _whole(trains: Sequence[Train]) -> list[Train]:
 
 
 def _are_alike(some: Sequence[Train], others: Sequence[Train]) -> bool:
-    """Return whether two groups of trains have the same base delay and last as long."""
+    """Return whether two groups of trains have the same base delay and the same duration."""
     return _have_same_median(
         [each.base_ms for each in some], [each.base_ms for each in others]
     ) and _have_same_median(
@@ -251,7 +255,7 @@ def _have_same_median(some: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def _median(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the median, between the bounds of its 95 % interval from order statistics."""
+    """Return the median between the bounds of its 95 % interval, which are order statistics."""
     ordered = sorted(values)
     count = len(ordered)
     rank = max(int((count - _CONFIDENCE * count**0.5) / 2), 1)

@@ -1,15 +1,15 @@
 """Record a real link under load and without load at the same time, as far as one client can.
 
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one saturates the network,
-the other sends short trains of packets. A single client alternates. In each round, it records a
-piece of some seconds of all four: trains and saturation, downlink and uplink. A piece of the
-trains and the piece of the saturation of the same round have the same place on the time axis of
-the traces. Trains are sent in one direction at a time. Before each piece, the client waits until
-the queues of the link have drained: until a probe is as fast as probes before the recording.
+the other sends short trains of packets. A single client alternates. In each round, it records four
+pieces of some seconds: trains and saturation, each on the downlink and on the uplink. In the
+traces, the trains and the saturation of the same round and direction have the same place on the
+time axis. Trains are sent in one direction at a time. Before each piece, the client waits until the
+queues of the link have drained: until a probe is as fast as probes before the recording.
 
 The sizes of the pieces are a compromise: in shorter pieces, the warm-up of the saturation would
-take most of the time; in longer pieces, trains and saturation of the same place of the axis would
-be further apart.
+take most of the time; in longer pieces, trains and saturation that share a place on the time axis
+would have been recorded further apart.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 
 PIECE_S = 5.0
 TRAIN_PACKETS = 10
-"""Packets of a train: the initial window of TCP (RFC 6928), which is what an idle link carries when
-a transfer begins."""
+"""Number of packets in a train: TCP's initial window (RFC 6928), because a new transfer sends this
+amount of data into an idle link."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
-"""The trains of the trace are sent at irregular intervals, which are longer than necessary by up to
-this time. At regular intervals, all trains could meet the same phase of a link that sends at
-regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80 ms."""
+"""The trains of the trace are sent at irregular intervals: a random time of up to this many ms is
+added to each interval. At regular intervals, all trains could meet the same phase of a link that
+sends at regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80
+ms."""
 _FEWEST_SWEEPS, _SWEEPS_OF_ROUND = 10, 2
 _PROBES = 10
 _FIRST_PROBES = 30
@@ -82,7 +83,7 @@ class LightHeavyRecorder:
 
     @property
     def expected_s(self) -> float:
-        """How long the recording takes in seconds, unless trains take long."""
+        """Expected duration of the recording in seconds; slow trains make the recording longer."""
         rounds = len(self._bounds_ms) - 1
         sweep_s = self._sweeps * sum(each + REGULAR_MS for each in _sweep()) / 1e3
         first_s = sum(_FIRST_GAPS_MS) / 1e3 + 2
@@ -130,7 +131,7 @@ class LightHeavyRecorder:
         )
 
     def _wait_until_idle(self) -> None:
-        """Send probes until one of them is as fast as before the recording, for some seconds."""
+        """Send probes, at most for some seconds, until one is as fast as before the recording."""
         for _ in range(_MOST_WAITS):
             probes = self._session.probe(_PROBES)
             self._probes += probes
@@ -138,7 +139,7 @@ class LightHeavyRecorder:
                 return
 
     def _gaps_ns(self, direction: Direction, lasts_ms: int) -> list[int]:
-        """Return the gaps of a piece: trains of the trace, then trains after various idle times."""
+        """Return the gaps between trains: first those of the trace, then various idle times."""
         train_ns = ceil(self._train_ms[direction]) * _NS_PER_MS
         least_ns = train_ns + REGULAR_MS * _NS_PER_MS
         random = np.random.default_rng(self._series)
@@ -171,7 +172,7 @@ class LightHeavyRecorder:
         return series
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Record a piece under load; if nothing arrives at its end, the piece ends with zeros."""
+        """Record a piece under load; if no packets arrive at its end, the piece ends with zeros."""
         piece = record_direction(
             self._session, direction, size, lasts_ms * _NS_PER_MS, self._most_bits_per_sec
         )

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP version
 _NS_PER_S = 10**9
 LIGHT_AFTER_MS = 100
-"""Idle time after which a link is taken as idle if the recording does not show it."""
+"""Idle time in ms after which a link is assumed to be idle, if the recording does not show it."""
 _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
-"""A link without a queue loses a third of the datagrams, which arrive at 2/3 of their rate. The
-receiver's socket and the radio can lose a few percent although the link is faster than the sender.
-"""
+"""If more than this percentage of the datagrams is lost, the link limited the rate, even if it has
+no queue: such a link loses a third of the datagrams, which are sent at 3/2 of its rate. If the link
+is faster than the sender, the receiver's socket and the radio can still lose a few percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Recording:
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
     light: tuple[LightDirection, ...] = ()
-    """Recordings of both directions without load, if these were requested."""
+    """Recordings of both directions without load; empty if only the loaded link was recorded."""
 
     def write(self, name: Path) -> dict[str, Path]:
         """Write the traces of both directions, and the link `NAME.toml`, or no file at all.
@@ -130,7 +130,7 @@ class Recording:
 
 
 def warnings_of(recording: Recording) -> Iterator[str]:
-    """Yield what makes a recording doubtful, as sentences with the remedy."""
+    """Yield a sentence for each reason to doubt a recording, with a remedy."""
     for each in recording.directions:
         if not each.was_full:
             yield (

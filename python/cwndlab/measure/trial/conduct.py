@@ -1,10 +1,10 @@
 """Conduct a trial: measure its periods in random order, and stop if a period harms users.
 
-The references of a guard are periods of the baseline, in which the network may have had other
-conditions. Therefore, suspected harm is checked under the same conditions: the trial returns to
-the baseline at once, for as long as the plan states, and ends only if the challenger exceeds a
-limit compared with this return. Otherwise, the challenger continues with the rest of its period.
-A return is not part of any block, so it does not enter the measured change.
+A guard compares each period with earlier periods of the baseline, during which the conditions of
+the network may have been different. Therefore, suspected harm is checked under the same conditions:
+the trial returns to the baseline at once, for as long as the plan states, and ends only if the
+challenger exceeds a limit compared with this return. Otherwise, the challenger continues with the
+rest of its period. A return is not part of any block, so it does not enter the measured change.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _DRAIN_RTTS = 10
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function that describes the harm to users since a period began; it returns None if the period
-may continue."""
+"""Function that is called during a period, and returns a description of the harm to users since the
+period began; None if the period may continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A period, a part of a period, or a return that the trial still has to measure."""
+    """A period, a partial period or a return to the baseline, which is still to be measured."""
 
     block: int
     algorithm: str
@@ -48,7 +48,7 @@ class Step:
     is_return: bool = False
     """Whether the trial returns to the baseline to check suspected harm."""
     drain_s: float = 0.0
-    """Time in seconds before the step in which queues drain; it is not part of the duration."""
+    """Time in seconds for which queues drain before the step begins; not part of the duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def conduct(
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """Measures the steps of a trial, and checks suspected harm by returns to the baseline."""
+    """Measures the steps of a trial; if a step seems to harm users, returns to the baseline."""
 
     prediction: RegisteredPrediction
     network: TrialNetwork
@@ -139,7 +139,7 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Yield the returns that a step needs, and then its period.
+        """Yield the returns to the baseline that a step requires, and then the period of the step.
 
         The first period of the challenger is followed by a return in any case.
         """
@@ -182,7 +182,7 @@ class _Guarded:
         return self.guard.harm_of_period(tried.outcome, reference)
 
     def _return(self, block: int, suspicion: str, checked: PeriodOutcome) -> MeasuredPeriod:
-        """Return to the baseline, and measure it."""
+        """Switch to the baseline to check suspected harm, and return the measured period."""
         began, baseline = _now(), self.prediction.baseline
         drain_s = drain_time_s(checked, self.prediction.washout_s, self.prediction.period_s)
         step = Step(block, baseline, self.prediction.return_s, is_return=True, drain_s=drain_s)
@@ -191,10 +191,10 @@ class _Guarded:
 
 
 def drain_time_s(checked: PeriodOutcome, washout_s: float, period_s: float) -> float:
-    """Return the time in seconds that queues need after a period before a return is comparable.
+    """Return the time in seconds for which queues drain before a return to the baseline.
 
-    It is at least the wash-out and at most one period: ten round-trip times, because data that
-    senders had queued still arrive for several round-trip times.
+    The time is ten round-trip times, because data that senders had queued still arrive for several
+    round-trip times; but at least the wash-out time, and at most one period.
     """
     return min(period_s, max(washout_s, _DRAIN_RTTS * (checked.rtt_p95_ms or 0.0) / 1000))
 

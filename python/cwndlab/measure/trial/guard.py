@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 LASTING_S = 2.0
 """Time in seconds for which all checks must find harm before a period ends early."""
 _SUSPICION = 2 / 3
-"""Share of a limit from which a finished period is suspected of harm.
+"""A finished period is suspected of harm if it exceeds this fraction of a limit.
 
-The reference of a suspicion had other network conditions; a return to the baseline then decides
-with the whole limit. Chosen by simulation, see docs/notes/2026-11-trials.md, 29 November."""
+The period is compared with earlier periods, during which the conditions of the network may have
+been different. A return to the baseline then decides, with the whole limit. The value was chosen by
+simulation, see docs/notes/2026-11-trials.md, 29 November.
+"""
 _BY_HALF = 1.5
-"""Multiple of a limit that harm exceeds in comparison with the mean of a return and the earlier
-periods, of which the earlier ones had other network conditions."""
+"""Factor by which a limit is multiplied if a period is compared with the mean of a return and
+earlier periods, because the network may have had different conditions in the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,15 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest allowed ratio of the 95th percentile of the RTT to that of the baseline; for the
-    baseline, a value below 20 ms counts as 20 ms."""
+    """Largest allowed ratio of the tested algorithm's 95th percentile of the RTT to the baseline's;
+    a baseline below 20 ms counts as 20 ms."""
     goodput_ratio: float = 0.4
-    """Smallest ratio of the tested algorithm's goodput to the baseline's goodput."""
+    """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
-    """Largest increase in the share of retransmitted segments, in percentage points."""
+    """Largest allowed increase in the share of retransmitted segments, in percentage points."""
 
     def scaled(self, share: float) -> Guardrails:
-        """Return limits that a smaller difference exceeds (or a larger one, if `share` > 1)."""
+        """Return limits that are stricter for a share below 1, and looser for a share above 1."""
         return Guardrails(
             self.rtt_ratio * share, self.goodput_ratio / share, self.retransmitted_points * share
         )
@@ -72,19 +74,19 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm to the flows of a period; None if there is none."""
+        """Return a description of the harm to the flows of a period; None if there is no harm."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(
         self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]
     ) -> str | None:
-        """Describe what in a finished period comes close to harm; return None if nothing does."""
+        """Describe why a finished period is suspected of harm; return None without suspicion."""
         return _harm(now, baseline, self._suspicion)
 
     def harm_after_return(
         self, now: PeriodOutcome, before: Sequence[PeriodOutcome], back: PeriodOutcome
     ) -> str | None:
-        """Describe the harm that a return to the baseline confirms; return None if there is none.
+        """Describe the harm that a return to the baseline confirms; return None without harm.
 
         There is harm if `now` exceeds a limit compared with the return, or exceeds a limit by half
         compared with the geometric mean of the return and the earlier periods: a queue that the
@@ -101,7 +103,7 @@ class Guard:
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
-    """Return the median of each measurement."""
+    """Return an outcome with the median of each measurement over several periods."""
 
     def median(name: str) -> float:
         return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))
@@ -115,7 +117,7 @@ def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
 
 
 def _between(one: PeriodOutcome, other: PeriodOutcome) -> PeriodOutcome:
-    """Return the geometric mean of RTT and goodput, and the mean share of retransmissions."""
+    """Return the mean of two outcomes: the geometric mean for RTT and goodput."""
     rtts_ms = [max(each.rtt_p95_ms or 0.0, DELAY_FLOOR_MS) for each in (one, other)]
     goodputs = [each.goodput_mbit_s or 0.0 for each in (one, other)]
     shares = [each.retransmitted_pct or 0.0 for each in (one, other)]

@@ -41,7 +41,8 @@ class ServerPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Use the algorithm of a step for new connections; end the step early on harm.
 
-        The users' connections do not pause for queues to drain, so this time is ignored, too.
+        Users' connections continue while queues drain; like the wash-out, this time is not
+        measured.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

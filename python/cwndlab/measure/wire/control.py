@@ -46,7 +46,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Record that a request was read just now, and how long it had waited to be read."""
+        """Record the time at which a request was read, and how long it had waited before."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 

@@ -1,4 +1,4 @@
-"""Wait for the flows of a transfer, which a function may end early."""
+"""Wait until the flows of a transfer end; a function may end the flows early."""
 
 from __future__ import annotations
 

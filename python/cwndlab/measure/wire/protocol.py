@@ -60,7 +60,7 @@ class Hello(Model):
     version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session that shares its turn to measure with the new one; None requests a separate turn."""
+    """Session in whose turn the new session also measures; None requests a separate turn."""
 
 
 class Attach(Model):
@@ -144,7 +144,8 @@ class Trains(Model):
     do: Literal["trains"] = "trains"
     direction: Literal["forward", "reverse"]
     series: Annotated[int, Field(ge=0, lt=65_536)]
-    """Number in each packet, which excludes late packets of earlier requests."""
+    """Number of the request, which each packet contains, so that late packets of earlier requests
+    are recognised."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]

@@ -23,10 +23,11 @@ class Limits:
     """Limits that the server imposes on its clients."""
 
     pending: int = 256
-    """Maximum number of unauthenticated connections; a further one closes an older one."""
+    """Maximum number of unauthenticated connections; each further connection closes an older
+    one."""
     pending_of_address: int = 32
-    """Maximum number of unauthenticated connections per address; a further one closes the
-    oldest."""
+    """Maximum number of unauthenticated connections per address; each further connection closes the
+    oldest one."""
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
@@ -41,7 +42,7 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Like `idle_s`, but for the session that currently has the turn to measure."""
+    """Time in seconds after which a session that has the turn to measure ends without requests."""
     turn_answer_s: float = 5
     """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
     samples: int = MOST_SAMPLES
@@ -50,7 +51,7 @@ class Limits:
     asking_s: float = 5
     """Time in seconds within which a client must announce itself to receive datagrams.
 
-    It does so with a datagram of its own.
+    The client announces itself by sending a datagram.
     """
 
 

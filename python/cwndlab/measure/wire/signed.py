@@ -14,10 +14,11 @@ _MAC_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class SignedHead:
-    """Layout of a datagram: a head, its message authentication code, and zeros to fill it up."""
+    """Layout of a datagram: a head, its message authentication code, and zeros as padding."""
 
     mark: bytes
-    """Kind of the datagram; it is signed, too, so that no kind passes for another."""
+    """Kind of the datagram. It is part of the signed data, so that no kind can pass for another
+    kind."""
     layout: struct.Struct
     """Layout of the head, in network byte order."""
 

@@ -1,8 +1,8 @@
 """Send short trains of packets over an idle link, and record when each packet arrives.
 
-Trains come from CellReplay (Sentosa et al., NSDI 2025), which records a network without load with
-them, in addition to the network under load. The packets of a train are sent at once. Between two
-trains, the link is idle for a time that the client requests.
+The method comes from CellReplay (Sentosa et al., NSDI 2025), which uses trains to record a network
+without load, and also records the network under load. The packets of a train are sent at once.
+Between two trains, the link is idle for a time that the client requests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.protocol import Trains
 
 _HEAD = SignedHead(b"train ", struct.Struct("!8sHHHQ"))
-"""Session, series, train, place, and sending time in ns."""
+"""Layout of a packet's head: session, series, train, place in the train, and sending time in ns."""
 _NS_PER_S = 10**9
 
 Arrival = tuple[int, int, int, int]
@@ -33,7 +33,7 @@ clocks of sender and receiver."""
 def encode_train(
     key: bytes, session: bytes, side: bytes, request: Trains, place: tuple[int, int]
 ) -> bytes:
-    """Return a packet, signed by `side` (client or server); `place` is its train and its place."""
+    """Return a packet, signed by `side` (client or server); `place` is (train, place in train)."""
     values = session, request.series, *place, now_ns()
     return _HEAD.encode(key, side, values, request.payload_bytes)
 

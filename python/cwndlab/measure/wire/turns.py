@@ -17,7 +17,7 @@ class Turns:
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Queue a session, wait at most `for_s` seconds, and return how many are before it."""
+        """Queue a session, wait at most `for_s` seconds, and return how many sessions are ahead."""
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):
             return 0
