@@ -101,7 +101,7 @@ def _fill(
 
 
 def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of every file of the archive outside the folder `data`."""
+    """Yield name and content of every file in the archive, except files in the folder `data`."""
     origin = origin_of(results)
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()

@@ -28,7 +28,7 @@ class _PartSettings(Model):
     metric: str
     """Name of a column of the table `flows`.
 
-    If `of_samples` is set, the name of a column of the time series; if `at` is set, the name of a
+    If `of_samples` is set, the metric is a column of the time series; if `at` is set, it is a
     measure in `cwndlab.papers.reading`.
     """
     direction: Way
@@ -51,21 +51,22 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the link, possibly calibrated, on which the claim depends."""
+    """Parameter of the link on which the claim depends. If it is calibrated, the claim is an
+    input."""
     is_beside: bool = False
-    """True if this part is only shown and does not decide the claim."""
+    """True if the part is only displayed, without influence on the verdict on the claim."""
     row_factor: str | None = None
     """Factor of the study whose levels are the rows of a table.
 
-    If None, the factor that `row_factor` names in the `[study]` table of the claims file.
+    The default is the `row_factor` in the `[study]` table of the claims file.
     """
     column_factor: str | None = None
     """Factor of the study whose levels are the columns of a table.
 
-    If None, the factor that `variant_factor` names in the `[study]` table of the claims file.
+    The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if, unlike the sender in the paper, the sender in our runs used the variant."""
+    """True if the sender used the variant in our runs, although it did not in the paper."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -131,9 +132,10 @@ class _ClaimFacts(Model):
     id: str
     says: str
     own_data: str
-    """Section or page of the paper with the numbers of the claim, if no table contains them."""
+    """Section or page of the paper that contains the numbers of the claim, if no table does."""
     lacks: str = ""
-    """Runs that the claim needs but the study lacks. Required if no part tests the claim."""
+    """Description of the runs that would decide the claim, but that the study lacks. Required if
+    the claim has no parts."""
 
 
 class _WrittenClaim(_ClaimFacts):
@@ -165,11 +167,11 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors, instead of the claim's levels, that select the runs with the change."""
+    """Levels of factors that select the runs with the change; they replace the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
     """Levels of factors that select both the runs with and the runs without the change."""
     variants: dict[str, str] = Field(default={})
-    """The variant that replaces another variant, by the name of the replaced variant."""
+    """Variants that the experiment replaces (keys), each with the variant that replaces it."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -189,9 +191,9 @@ class ChosenSetting(Model):
     """
 
     setting: str
-    """The setting, and what the paper states instead."""
+    """Description of the chosen setting, and of the setting that the paper states."""
     variants: dict[str, str]
-    """The variant with the paper's setting, for each variant with the chosen setting."""
+    """For each variant with the chosen setting, the same variant with the paper's setting."""
 
 
 class _StudyOfClaims(Model):
@@ -231,7 +233,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """The variant with the paper's settings, for each variant with chosen settings."""
+        """For each variant with chosen settings, the same variant with the paper's settings."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 

@@ -18,7 +18,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "median threshold after losses (in BDP)"
-"""Name of the only statistic of a time series that needs several columns."""
+"""Name of the statistic of a time series that, unlike all others, needs several columns."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -77,7 +77,7 @@ class PaperRuns:
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return our numbers for a table cell, one for each run; None without runs."""
+        """Return our numbers for a table cell, one for each run; None if no run fills the cell."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None

@@ -123,7 +123,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials; a change that moves a table away from the paper is not an explanation."""
+    """Return all trials; a change that moves a table away from the paper explains nothing."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]
@@ -225,7 +225,9 @@ def try_tables(
 ) -> list[TableTrial]:
     """Return the effect of each experiment on tables of the paper.
 
-    The experiment names these tables, or moves them away from the paper.
+    Each experiment is tried on the tables that it names, and on all other tables whose runs it
+    changes. An effect on one of the other tables is returned only if it moves the table away from
+    the paper.
     """
     tried = [
         (experiment, table, _try_table(experiment, table, flows))

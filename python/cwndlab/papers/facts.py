@@ -38,7 +38,7 @@ def _as_number(value: object) -> object:
 LevelText = Annotated[str, BeforeValidator(_as_level)]
 """A level of a factor as text; numbers are converted."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number from the paper, or a range of two numbers."""
+"""A number that was read from the paper, or the two ends of a range of numbers."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A formula that contains only numbers of the paper."""
 
@@ -61,7 +61,7 @@ class PaperPlot(Model):
     kind: Literal["cdf", "box", "bars", "lines"]
     """Kind of the figure: cumulative distribution, box plot, or means as bars or lines."""
     metric: str
-    """Name of a column of the table `flows`."""
+    """Column of the table `flows` whose distribution, or whose mean, the figure shows."""
     direction: Way
     panel_factor: str | None = None
     """Factor of the study whose levels are the figure's panels or groups of bars."""
@@ -109,7 +109,8 @@ class PaperTable(Model):
     name: str
     title: str
     metric: str
-    """Column of the table `flows`, whose mean over flows and repetitions is compared."""
+    """Column of the table `flows`; its mean over flows and repetitions is compared with the
+    paper."""
     scale: float = 1.0
     """Number by which our values are multiplied to convert them to the paper's unit."""
     unit: str
@@ -117,12 +118,13 @@ class PaperTable(Model):
     column_factor: str
     columns: tuple[LevelText, ...]
     row_factor: str | None = None
-    """Factor of the study for the rows; None for a table with a single row."""
+    """Factor of the study whose levels are the rows; None for a table with a single row."""
     rows: tuple[LevelText, ...] = ("",)
     values: tuple[tuple[ReadRange, ...], ...]
     """Values that the paper prints, row by row."""
     within: float | None = None
-    """Tolerated relative difference from the paper; None if the table gets no verdict."""
+    """Tolerated relative difference of our numbers from the paper; None if the table gets no
+    verdict."""
     total: bool = False
     """True if the values of all flows in a run are added, before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})

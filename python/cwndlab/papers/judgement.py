@@ -80,8 +80,8 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict from the values in the paper's tables; None if the tables do not contain them."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper; None if all settings are
-    stated."""
+    """Verdict from runs that use only settings stated in the paper; None if the study uses no other
+    settings, as there is only one verdict then."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -179,7 +179,7 @@ def decide_part(
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals overlap; an exact value is an interval of length zero."""
+    """Return whether two intervals overlap; a single value is an interval of length zero."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -214,7 +214,7 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers, for tests that use only our runs."""
+    """Evidence without numbers, for use in place of the paper's tables if only our runs matter."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
@@ -247,7 +247,7 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """True if the claim depends on this value; false if the value is only shown."""
+        """True if the value decides the claim; false if the value is only displayed."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:

@@ -2,8 +2,8 @@
 
 A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
 network, *fails* if this probability is at most 5 %, and is *undecided* otherwise. The networks were
-inferred from some columns of the paper's tables. A value that uses only these columns is not a
-prediction, and does not count.
+inferred from some columns of the paper's tables. A value that is computed only from these columns
+is not a prediction, so it decides no claim.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class InferredClaim:
 
     claim: Claim
     probability: float | None
-    """None if the simulated runs do not decide the claim."""
+    """Probability that the claim is true; None if the simulated runs cannot decide the claim."""
     verdict: ClaimVerdict
 
 

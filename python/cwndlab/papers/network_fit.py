@@ -40,12 +40,12 @@ class TableNumber:
 
     table: str
     quantity: str
-    """Metric of the table, and direction of its transfers."""
+    """Text with the metric of the table and the direction of its transfers."""
     row: str
     column: str
     low: float
     high: float
-    """End of the range that the paper prints; equal to `low` if it prints a number."""
+    """Upper end of the range that the paper prints; equal to `low` if it prints a single number."""
     simulated: Floats
     """Natural logarithm of our number on each network; NaN if a run failed."""
 
@@ -160,8 +160,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative error of fits after the names of the variants were permuted.
 
-    Each fit uses one permutation, which is the same in all tables. A number keeps its value if the
-    tables do not contain this number for the other variant.
+    Each fit uses one permutation, which is the same in all tables. If the tables do not contain a
+    number for the other variant, the variant keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
@@ -175,7 +175,7 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers; each variant gets the paper's values of the variant `names[variant]`."""
+    """Return the numbers; each variant has the paper's values of variant `names[variant]`."""
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

@@ -47,8 +47,8 @@ class PaperPlan(Model):
     tables: tuple[str, ...]
     """Names of the paper's tables that are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
-    """Levels that are simulated, by factor of the study. If a factor is not listed, all of its
-    levels are simulated."""
+    """For each factor of the study (key), the levels that are simulated. All levels of a factor
+    that is not listed are simulated."""
     range: dict[str, Range]
     """Ranges of the settings that the paper does not state."""
 

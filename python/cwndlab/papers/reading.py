@@ -44,7 +44,7 @@ class Reading:
 
     @property
     def is_relative(self) -> bool:
-        """True if difference and tolerance are relative."""
+        """True if difference and tolerance are fractions; false if they are numbers of packets."""
         return self.check.unit != "packets"
 
     @property

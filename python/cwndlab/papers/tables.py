@@ -84,7 +84,7 @@ def read_plot(
 ) -> list[dict[str, Floats]]:
     """Return the values of a plot, by panel and variant.
 
-    There is one value for each flow or, for bars, lines and totals, one value for each run.
+    A distribution has one value for each flow; bars, lines and totals have one value for each run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))
