@@ -38,7 +38,8 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """HTML of the section, and the number of the network setting (None for the whole study)."""
+    """Pairs of the number of a network setting, or None for the whole study, and the HTML of the
+    section for this setting."""
 
 
 def render(template: str, **values: object) -> Markup:

@@ -64,8 +64,9 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
     """Return the bandwidth-delay product and the queue limit in packets of 1500 bytes.
 
-    Return None if a forward link varies, if none has a fixed rate, or if there are several flows:
-    the data that one of several flows has in flight cannot be compared with a single product.
+    Return None if a forward link varies, if no forward link has a fixed rate, or if there are
+    several flows: the data that one of several flows has in flight cannot be compared with a single
+    product.
     """
     path = scenario["path"]
     if len(scenario["flows"]) > 1:

@@ -57,7 +57,7 @@ SECTIONS: Sections = (
 """The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its contents, by index of the setting; None stands for the whole study."""
+"""A section, and pairs of the index of a setting (None for the whole study) and the content."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""

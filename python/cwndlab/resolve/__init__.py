@@ -128,7 +128,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the runs before a measured run: one run for each other algorithm.
+    """Return the flows of the runs that precede a measured run, one run per other algorithm.
 
     The order is that of `rotation`, beginning after the study's own algorithm.
     """
@@ -182,7 +182,7 @@ class ResolvedLink:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Content of each trace, by the trace's name in the network path."""
+        """Bytes of each trace that the network path uses, by the name of the trace in the path."""
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:

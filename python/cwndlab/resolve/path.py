@@ -39,7 +39,7 @@ class LinkFiles:
     folder: Path
     """Folder to which the paths in links are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
-    """Recordings that were read so far, by the names that scenarios use for them."""
+    """Recordings that have been read, by their names in scenarios."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
         """Return the path, the folder and the content of a preset's file.

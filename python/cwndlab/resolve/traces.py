@@ -19,7 +19,7 @@ _MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings of a trace that are not in the file of the trace; a study sets them in `[link]`."""
+    """Settings that explain how to read the file of a trace; a study sets them in `[link]`."""
 
     column: str | None = None
     unit: str | None = None
@@ -40,7 +40,7 @@ class Trace:
 
     @property
     def content_name(self) -> str:
-        """Name of the trace, derived from the content, not from the path."""
+        """Name of the trace in scenarios, which is a hash of its content and not its path."""
         return f"sha256:{self.sha256}"
 
 

@@ -47,7 +47,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of a table, which are stored in a separate file or in a journal."""
+    """A part of the rows of a table, stored in a separate file or in a journal."""
 
     table: str
     path: Path
@@ -138,11 +138,11 @@ class Logged:
     """Content of the journals, which is newer than the tables."""
 
     done: NDArray[np.bool_]
-    """For each run, true if the run's valid rows are in the journals."""
+    """Array that contains, for each run, whether the journals contain the run's valid rows."""
     lost: NDArray[np.bool_]
-    """For each run, true if the run's rows were lost."""
+    """Array that contains, for each run, whether the run's rows were lost."""
     blocks: Blocks
-    """The rows of those runs for which `done` is true."""
+    """The rows of the runs for which `done` is true."""
     files: dict[str, str]
     """SHA-256 of the files that belong to single runs, by file name."""
 

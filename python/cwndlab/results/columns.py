@@ -21,11 +21,12 @@ class Together(Enum):
     """The way to combine a column's values of several flows into one value."""
 
     SUM = "sum"
-    """For counts: add the values of all flows."""
+    """Used for counts: the sum over all flows."""
     RATE = "rate"
-    """For rates: divide the bytes of all flows by the time when at least one flow was measured."""
+    """Used for rates: the bytes of all flows, divided by the time during which at least one flow
+    was measured."""
     MEAN = "mean"
-    """Average the values."""
+    """Used for columns that are neither counts nor rates: the mean over all flows."""
 
 
 class Better(Enum):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table; such a file needs some megabytes."""
+"""Approximate number of values in one file of a table; a file of this size has some megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1

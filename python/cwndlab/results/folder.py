@@ -55,7 +55,7 @@ NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
 
 
 class Folder:
-    """A results folder, as it was when it was opened."""
+    """The content of a results folder at the time when it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         """Open a folder with a manifest that the caller has read."""
@@ -144,7 +144,7 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return subfolder and name of each table, even of runs that the study lacks by now."""
+        """Return subfolder and name of each table, including runs that have left the study."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
@@ -204,8 +204,8 @@ class Folder:
 def is_part(name: str) -> bool:
     """Return whether a file is a numbered part of a table, such as `flows/00003.parquet`.
 
-    Other results are stored in subfolders, too; their files, such as `networks/history.parquet`,
-    are no such parts.
+    Subfolders also contain other results, whose files, such as `networks/history.parquet`, are not
+    parts of a table.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")

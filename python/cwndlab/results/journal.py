@@ -41,7 +41,7 @@ class JournalRecord:
 
 
 class Journal:
-    """A log that this process writes; leaving its context closes the log."""
+    """A log that is open for writing; leaving the context of the object closes the log."""
 
     def __init__(self, path: Path) -> None:
         """Create a log at `path`, where no file may exist yet."""

@@ -25,8 +25,9 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder with the files of a commit that has become final. Each of these files replaces the file of
-the same name, even if the process is killed before it has moved all files."""
+"""Folder with the files of a commit that is final. Each of these files replaces the file of the
+same name in the results folder; if cwndlab is killed before it has moved all files, the next
+process moves the rest."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"

@@ -1,7 +1,7 @@
 """Replace several files of a folder atomically.
 
 New files are written into the folder `.aside` and synced; renaming this folder to `.commit` makes
-the change final. Then the files are moved to their final places; if this process is killed, a later
+the change final. Then the files are moved to their final places; if the process is killed, a later
 process moves them. Readers look into `.commit` first, and therefore see either all new files or
 none.
 """

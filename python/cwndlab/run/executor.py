@@ -46,11 +46,12 @@ class Task:
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
     programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
-    """Algorithms given as files; a task with such algorithms runs in a separate process."""
+    """Algorithms that are given as files, by name. A task with such an algorithm runs in a separate
+    process."""
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
-    """Size of the task: the sum of the simulated seconds of all flows."""
+    """Amount of work: the sum of the simulated seconds of all flows."""
 
     @property
     def is_apart(self) -> bool:
@@ -206,7 +207,7 @@ class Compute:
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run the task in this process, and return its batch."""
+        """Run the task in the process that received the request, and return its batch."""
         return compute([self.task], self.objects, take=send)
 
 
@@ -299,7 +300,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next tasks: one task, or several whose weights add up to at most `weight`."""
+        """Return the next task, or several tasks if their total weight is at most `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():
@@ -327,7 +328,7 @@ class _Crew:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of processor cores that cwndlab may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

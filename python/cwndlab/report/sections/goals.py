@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Percentage by which this algorithm is worth less to the user than the best algorithm."""
+    """Percentage by which the algorithm is worth less to the user than the best algorithm."""
     standing: str
 
 

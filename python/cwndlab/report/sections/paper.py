@@ -112,7 +112,7 @@ def _tables(paper: Paper, context: Context) -> Content | None:
 
 
 def _absent(context: Context) -> str:
-    """Return the reason why our value is missing."""
+    """Return the reason why our value for a number of the paper is missing."""
     if not context.origin.is_complete:
         return "not run yet"
     return (
@@ -245,7 +245,7 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Return a sentence that compares congestion control with all other causes.
+    """Return a sentence on the causes of different curves: congestion control, or other settings.
 
     Congestion control is considered a minor cause if its effect on the window is less than half
     the effect of the weakest other cause.
