@@ -178,7 +178,8 @@ class Video(Model):
 
     The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
     buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for
-    the choice of the rate (reservoir and cushion) are the same fractions of the buffer as there.
+    the choice of the rate (reservoir and cushion) are the same fractions of the buffer as in that
+    paper.
     """
 
     kind: Literal["video"] = "video"

@@ -1,4 +1,4 @@
-"""Patterns for strings in study files, such as names and periods, each with a remedy."""
+"""Patterns for strings in study files, and a remedy for strings that do not match."""
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Pattern for the name of a study, which is also the name of the study's folder."""

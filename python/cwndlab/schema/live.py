@@ -1,4 +1,4 @@
-"""Where and when a study is measured on a real network."""
+"""Place and time of a study's measurements on a real network."""
 
 from __future__ import annotations
 

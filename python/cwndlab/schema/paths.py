@@ -19,7 +19,7 @@ def links_of(path: PathPart | LivePath) -> list[PathPart]:
 
 
 def has_medium(path: PathPart | LivePath) -> bool:
-    """Whether the path contains a cell or a Wi-Fi channel, where each user has its own queue."""
+    """Return whether the path contains a cell or a Wi-Fi channel, with a queue for each user."""
     return any(link.kind in ("cell", "wifi") for link in links_of(path))
 
 

@@ -43,7 +43,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Return the problems of one pydantic error; for a link, one problem for each wrong key."""
+    """Return the problems in one pydantic error; an error about a link may contain several."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
@@ -141,7 +141,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotations of `part` (a key or a position) inside this annotation."""
+    """Return the annotations of `part`, a key or a position, inside a type annotation."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

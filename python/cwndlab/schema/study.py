@@ -1,4 +1,4 @@
-"""The content of a study file: base settings, factors that vary them, and recordings."""
+"""The content of a study file: settings, factors that vary the settings, and recordings."""
 
 from __future__ import annotations
 

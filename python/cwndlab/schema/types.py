@@ -1,4 +1,4 @@
-"""Quantities as fields of a model: written with units, stored as whole numbers."""
+"""Types for quantities: study files contain text with units, models contain whole numbers."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Derive the form used in study files from models in whole SI units.
+"""Derive the tables of study files from models whose values are whole numbers in SI units.
 
-Hosts, applications and live networks have too many settings to define each of them twice, so the
-SI model is the only definition. `Written` marks a field that study files contain as a quantity
-with a unit. The written form of an SI model is the model of the same table in study files;
-`written_form` derives it. By default, all keys of a written form are optional, so that the keys of
-a preset and of a study can be combined. With `is_whole`, all keys that the SI model needs are
-required. `to_si` converts a value in the written form to the SI model.
+A host, an application or a live network has many settings. Each setting is defined once, in an *SI
+model*. For each SI model, `written_form` creates the *written form*: the model of the same settings
+in a study file, where a quantity has a unit. `Written` marks the fields that are quantities.
+`to_si` converts a value from the written form to the SI model. By default, all keys of a written
+form are optional, so that the keys of a preset and of a study can be combined. With `is_whole`, the
+keys that the SI model needs are required.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IfAbsent:
-    """Default of a field in study files; scenarios always contain a value."""
+    """Marks a field that study files may omit; `value` is its default, which scenarios contain."""
 
     value: Any
 
@@ -129,7 +129,7 @@ def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa:
 
 
 def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
-    """Return the type that replaces this type in study files."""
+    """Return the type in study files that corresponds to a type in an SI model."""
     written = _mark(field, Written) if field else None
     bare = _bare(annotation)
     if typing.get_origin(bare) is tuple:
@@ -178,7 +178,7 @@ def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI
 
 
 def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
-    """Return the document of the SI model, with values that are not yet checked."""
+    """Return the values of an SI model as a document; the values have not been checked yet."""
     document: dict[str, Any] = {}
     for name, field in _written_fields(model).items():
         if field.is_inferred:
