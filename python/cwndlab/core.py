@@ -177,13 +177,13 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess algorithm `choice`, a row of `draws`, on networks that are similar to the link."""
+    """Assess the algorithm in row `choice` of `draws` on networks that are similar to the link."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
-    """Return a scenario as the simulator reads it, including default values.
+    """Return a scenario in the form in which the simulator reads it, including default values.
 
     If `traces` are given, also check that they contain every trace that the scenario names.
 

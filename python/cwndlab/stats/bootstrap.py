@@ -190,7 +190,7 @@ def _of_resamples(statistic: Statistic, runs: Floats, rows: npt.NDArray[np.int32
 
 
 def _taken(runs: Floats, rows: npt.NDArray[np.int32]) -> Floats:
-    """Return the runs with these indices, in the order of memory that is summed fastest."""
+    """Return the runs with the given indices, in the memory order that can be summed fastest."""
     if runs.ndim == 1:
         return runs[rows]
     taken: Floats = np.moveaxis(runs[rows.T], 0, 1)

@@ -82,7 +82,7 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Largest half-width of an interval of logarithms (a factor of 5e21), to prevent overflow."""
+"""Largest half-width of an interval of logarithms, to prevent overflow (a factor of 5e21)."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
@@ -95,7 +95,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Largest relative difference that is a rounding error, not a difference between runs."""
+"""Relative differences up to this are rounding errors, not differences between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

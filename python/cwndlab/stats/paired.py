@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Default bound: relative differences below this are considered negligible."""
+"""Default smallest effect: smaller relative differences are considered negligible."""
 
 _EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; for more pairs, DRAWS random patterns
 _EXACT_RANKS = 25  # largest number of pairs for the exact distribution of the rank sum

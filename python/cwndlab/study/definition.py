@@ -155,7 +155,7 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """The checked study, without the levels of its factors."""
+    """The settings of the study that its factors do not vary; they have been checked."""
     columns: tuple[str, ...]
     """Names of the factors, which are columns of the results."""
     cells: tuple[Cell, ...]
@@ -332,7 +332,7 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _merged_factors(base: object, changes: object) -> object:
-    """Merge two tables of factors; keep values that are no tables: a later check refuses them."""
+    """Merge two tables of factors; return other values unchanged, for a later check to refuse."""
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes
     return flatten_factors(base) | flatten_factors(changes)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """The source of a study, a file or a call, in whose notation messages name places."""
+    """The source of a study: a file or a call. It determines how messages name a place."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message with the place of a problem, the value, and the problem."""

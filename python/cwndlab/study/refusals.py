@@ -22,7 +22,8 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Short key, such as `users`, for each key of a scenario that the simulator may refuse."""
+"""Short keys of studies, such as `users`, by the keys of scenarios that the simulator may
+refuse."""
 _PART = re.compile(r"[^.\[\]]+")
 
 

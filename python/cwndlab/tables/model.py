@@ -20,7 +20,7 @@ STANDARD_COLUMNS = (
 """Columns that the table shows by default, unless they have no values."""
 
 _COMPLETED = ("completion_ms", *NOTICED)
-"""Columns without a value in runs that completed no transfer, response or chunk."""
+"""Columns that have no value in a run in which no transfer, response or chunk was completed."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class TableCell:
     interval: Interval | None
     difference: Difference | None
     is_leader: bool = False
-    """True if this algorithm has the best mean."""
+    """True if no other algorithm has a better mean of the quantity."""
     is_best: bool = False
-    """True if this algorithm is better than all others by the smallest relevant effect or more."""
+    """True if the algorithm is better than all others by at least the smallest relevant effect."""
     of_runs: str = ""
     """Text such as "4 of 10 runs" if the other runs completed nothing; otherwise empty."""
 
@@ -161,7 +161,10 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 
 
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
-    """Return in how many runs something was completed; empty if in all runs, or if unknown."""
+    """Return text such as "4 of 10 runs": the runs in which a transfer or response was completed.
+
+    The text is empty if all runs completed one, if none did, or for quantities of other kinds.
+    """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])
     if column not in _COMPLETED or completed in {0, made}:

@@ -35,7 +35,7 @@ _SAID_TWICE = {
     re.compile("Cannot overwrite a value"): "this key occurs twice; keep only one of the two",
     re.compile("Cannot declare .* twice"): "this table occurs twice; keep only one of the two",
 }
-"""Messages of `tomllib` about repeated keys, with plainer messages to replace them."""
+"""Plainer messages for repeated keys, by the messages of `tomllib` that they replace."""
 
 
 class TomlSource:

@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write `[[...]]` headers; never in factors, whose lists may mix types."""
+    """Return whether to write a list as `[[...]]` tables; never in factors, which may mix types."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

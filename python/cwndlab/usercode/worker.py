@@ -107,7 +107,7 @@ def is_confining() -> bool:
 
 
 def _readable() -> list[str]:
-    """Return the files and folders that Python, its packages and the simulator must read."""
+    """Return the files and folders that a worker process must be able to read."""
     return [
         *_SYSTEM,
         *dict.fromkeys([sys.prefix, sys.base_prefix, *filter(None, sys.path)]),

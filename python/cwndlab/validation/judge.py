@@ -103,7 +103,7 @@ class CellAgreement:
     def common(self) -> float:
         """Fraction of runs in the range that simulator and kernel share.
 
-        The smaller of the fractions for goodput and for RTT counts.
+        The result is the smaller of the two fractions for goodput and RTT.
         """
         return min(self.pairs[name].common for name in _BOUNDS)
 

@@ -44,7 +44,7 @@ class Replayed:
 
     @property
     def is_same(self) -> bool:
-        """True if enough calls were replayed, and all had the results recorded in the kernel."""
+        """True if enough calls were replayed, and all had the same results as in the kernel."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 

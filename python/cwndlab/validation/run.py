@@ -51,10 +51,10 @@ def validate(
     """Execute the missing runs; store results in the subfolders `sim` and `kernel` (or `vm`).
 
     A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
-    the distributions can be compared. If the kernel lacks an algorithm, the implementation of this
-    package is loaded into the kernel for the runs. The simulator models the hosts by the preset
-    `linux-tun` (or `linux-tun-vm`) unless the study names other hosts. Beside virtual machines, its
-    buffers have the same limits and its random numbers the same seeds.
+    the distributions can be compared. If the kernel lacks an algorithm, cwndlab's implementation is
+    loaded into the kernel for the runs. The simulator models the hosts by the preset `linux-tun`
+    (or `linux-tun-vm`) unless the study names other hosts. If the kernel runs in virtual machines,
+    the simulator uses the same buffer limits and the same random seeds.
 
     Args:
         study: the study to run.

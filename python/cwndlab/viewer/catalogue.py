@@ -49,7 +49,7 @@ class Catalogue:
 
     @property
     def new_studies(self) -> Path:
-        """Folder for studies that are started from the page."""
+        """Folder for the results of studies that users start from the page."""
         return next(
             (place for place in self._places if not _holds_results(place)), self._places[0].parent
         )

@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that users have viewed; only the most recent ones stay in memory."""
+    """The studies that users have viewed; only the most recently viewed studies stay in memory."""
 
     def __init__(self) -> None:
         """Create the object, with no study in memory."""

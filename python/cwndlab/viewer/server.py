@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request; refuse the request if there are too many others."""
+        """Start a thread for a request; refuse the request if too many requests are running."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)

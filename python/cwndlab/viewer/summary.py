@@ -49,7 +49,7 @@ class Summary:
 
 @dataclass(slots=True)
 class Tally:
-    """Summary of a folder, with the positions up to which its journals have been read."""
+    """Summary of a results folder, and the position up to which each of its journals was read."""
 
     signature: Signature
     summary: Summary
