@@ -149,7 +149,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the recommended algorithm beside others, in each mix of flows of the report."""
+        """Run the recommended algorithm in competition with others, in each mix of a report."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()

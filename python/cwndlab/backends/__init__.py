@@ -52,7 +52,7 @@ class Simulator:
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
-        """Return an executor that uses threads of this process or the workers of a cluster.
+        """Return an executor that uses threads on this machine, or the workers of a cluster.
 
         Raises:
             ClusterError: the address of the cluster is invalid, or Dask is not installed.

@@ -88,7 +88,10 @@ class RealNetwork:
                 selected, or a run cannot be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
-            msg = "this study has a simulated link; load it with is_live=True to measure it"
+            msg = (
+                "this study has a simulated link; to measure a real network, load the study with "
+                "is_live=True"
+            )
             raise StudyError([msg])
         if isinstance(self.address, Iperf3):
             matrix = runs_via(matrix)

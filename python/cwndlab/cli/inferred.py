@@ -110,7 +110,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error with the grand mean": _percent(
+                "mean error of the grand mean": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers in the 90 % interval": (

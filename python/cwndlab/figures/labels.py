@@ -19,7 +19,7 @@ _NAME_PT = 9.0
 """Height of a name in points."""
 _NEAR_ROWS, _FARTHEST_ROW = 3, 40
 LONGEST_NAME = 36
-"""Names with more characters are shortened, in narrow panels to fewer characters."""
+"""Maximum number of characters of a name in a figure; narrow panels shorten names even more."""
 _SHORTEST_LIMIT = 12
 
 

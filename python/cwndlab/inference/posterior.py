@@ -27,7 +27,7 @@ being near it. In a test with 60 known wires, no excess was above 0.87
 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
-"""Largest factor by which a distribution is widened; a measurement with a larger excess is
+"""Largest factor by which a distribution is widened; a measurement that needs a larger factor is
 refused."""
 _LEAST_SCALE = 0.02
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
@@ -44,7 +44,7 @@ class Estimate:
     """Median of a numeric parameter, or the most probable choice of any other parameter."""
     low: float
     high: float
-    """Upper end of the 90 % interval; `low` is the lower end."""
+    """Upper end of the 90 % interval of the parameter; `low` is the lower end."""
     known: float
     """Fraction of the parameter's prior spread that the measurement removed, from 0 to 1."""
 
@@ -54,7 +54,8 @@ class Check:
     """Comparison of the measurement with simulations of the inferred links."""
 
     probability: float
-    """Fraction of the simulations that deviate at least as much as the measurement."""
+    """Fraction of the simulations that deviate from the others at least as much as the
+    measurement."""
     worst: str
     """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
     is_above: bool

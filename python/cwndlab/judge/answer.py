@@ -208,7 +208,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return results of the recommended algorithm beside CUBIC and beside the same algorithm."""
+    """Return results of the recommended algorithm in competition with CUBIC and with itself."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()

@@ -112,7 +112,8 @@ class Decision:
     is_settled: bool
     """True if each algorithm is certainly inside or outside the recommended set."""
     step: Replacement | None = None
-    """Change from the baseline to the recommended algorithm; None if both are the same."""
+    """Changes of results if the recommended algorithm replaces the baseline; None if both are the
+    same."""
     baseline: str | None = None
     networks: Networks | None = None
     """Result on similar networks; None if no similar networks were simulated."""
@@ -123,7 +124,8 @@ class Decision:
     queue: QueueSize | None = None
     """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the algorithm that is named first, beside CUBIC flows and beside its own flows."""
+    """Results of the algorithm named first in competition with CUBIC flows and with its own
+    flows."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision is for a single network."""
     is_measured: bool = False
@@ -131,7 +133,8 @@ class Decision:
     is_alone: bool = field(default=False)
     """True if only one algorithm was run, so that no comparison is possible."""
     unpaired: tuple[str, ...] = ()
-    """Algorithms that were run, but not in the repetitions of the algorithm named first."""
+    """Algorithms that share no repetition with the algorithm named first, and so cannot be compared
+    with it."""
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that no algorithm is recommended."""
 

@@ -53,7 +53,7 @@ class Effect:
 
     factor: str
     levels: tuple[str, ...]
-    """Levels as in study files; numbers are in ascending order."""
+    """Levels of the factor in the form of study files; numeric levels are in ascending order."""
     positions: tuple[float, ...]
     """Position of each level on the plot's axis, from 0 to 1."""
     is_numeric: bool

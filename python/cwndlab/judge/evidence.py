@@ -51,7 +51,7 @@ class DrawnNetwork:
     """
 
     keys: Mapping[str, float | str]
-    """Values of the network's keys by name; empty for a population."""
+    """Drawn value of each uncertain key, by the name of the key; empty for a population."""
     levels: Mapping[str, float]
     """Weights of the draw's networks, by name: a single network with weight 1 or, for a population,
     one network for each class of users."""

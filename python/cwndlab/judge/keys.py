@@ -89,7 +89,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the keys of a study, by path, that set this value."""
+        """Return the study keys, by path, with which the uncertain value becomes `value`."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]

@@ -46,7 +46,7 @@ class Reliability:
     low: float
     high: float
     stated: float
-    """Mean of the predicted probabilities."""
+    """Mean of the predicted probabilities that lie in the interval."""
     happened: float
     """Fraction of the comparisons in which the challenger was better; ties count half."""
     count: int
@@ -68,9 +68,9 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; ties count half."""
     compared: int
-    """Number of predictions for which `better` returns a known outcome."""
+    """Number of predictions with a known outcome (see the function `better`)."""
     brier: float | None
-    """Mean squared error of the probabilities; None without comparisons."""
+    """Mean squared error of the predicted probabilities; None if no outcome is known."""
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None

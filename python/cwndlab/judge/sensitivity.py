@@ -180,7 +180,8 @@ class Weighing:
     loser: str | None
     """Class for which the recommendation loses most utility; None if all losses are small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the nearest weight that changes the recommendation, in order of distance."""
+    """For each class, the nearest weight that changes the recommendation; the smallest change of
+    weight comes first."""
 
 
 def weigh(

@@ -155,7 +155,7 @@ class LightDirection:
 
     @property
     def queued_pct(self) -> float:
-        """Percentage of trains that waited so long that other traffic was probably before them."""
+        """Percentage of trains that other traffic probably delayed, as their delay is too long."""
         base_ms = np.array([each.base_ms for each in self.recorded])
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 

@@ -87,7 +87,7 @@ class Recording:
     """Recordings of both directions without load; empty if only the loaded link was recorded."""
 
     def write(self, name: Path) -> dict[str, Path]:
-        """Write the traces of both directions, and the link `NAME.toml`, or no file at all.
+        """Write the traces of both directions and the link `NAME.toml`, or nothing after an error.
 
         Return the path of each file, by its ending (such as `-downlink.trace`).
 
@@ -151,8 +151,8 @@ def warnings_of(recording: Recording) -> Iterator[str]:
             )
         if light.light_after_ms is None:
             yield (
-                f"too few trains arrived on the {name} to show after which idle time the link is "
-                f"like an idle link; light_after is {LIGHT_AFTER_MS} ms"
+                f"too few trains arrived on the {name} to show after which idle time the link "
+                f"behaves like an idle link; light_after is {LIGHT_AFTER_MS} ms"
             )
 
 

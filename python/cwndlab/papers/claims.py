@@ -51,8 +51,8 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the link on which the claim depends. If it is calibrated, the claim is an
-    input."""
+    """Parameter of the link on which the claim depends. If the parameter is calibrated, our value
+    agrees with the paper by construction."""
     is_beside: bool = False
     """True if the part is only displayed, without influence on the verdict on the claim."""
     row_factor: str | None = None

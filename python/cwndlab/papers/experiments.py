@@ -99,10 +99,10 @@ class TableTrial:
     effect: TrialEffect
     cells: int
     before: float
-    """Mean absolute relative difference from the paper without the change."""
+    """Mean absolute relative difference of our numbers from the paper's, without the change."""
     after: float
     within: float
-    """Tolerated relative difference of each cell from the paper."""
+    """Tolerated relative difference of our number in a cell from the paper's."""
 
     @property
     def subject(self) -> str:

@@ -195,7 +195,7 @@ class About(Model):
     """The paper's label of the congestion-window axis, if the unit of the axis is not packets."""
     axis_note: str = ""
     time_tolerance: float = 0.0
-    """Tolerated relative difference between the paper's times and periods and ours."""
+    """Tolerated relative difference of our times and periods from the paper's."""
     window_tolerance_pkts: float = 0.0
 
 

@@ -63,7 +63,7 @@ class PredictedNumber:
     low: float
     median: float
     high: float
-    """Upper end of the 90 % interval; `low` is the lower end."""
+    """Upper end of the 90 % interval of the prediction; `low` is the lower end."""
     grand_mean: float
     """Mean of all numbers that the paper's tables give for the same metric and direction."""
 

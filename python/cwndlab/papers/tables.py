@@ -149,6 +149,6 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
 
 
 def relative_difference(ours: float, low: float, high: float) -> float:
-    """Return the relative difference of our number from the nearer end of a range; 0 inside."""
+    """Return the relative difference of our number from a range, which is 0 inside the range."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

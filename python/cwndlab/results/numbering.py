@@ -50,7 +50,7 @@ class Numbering:
         return found
 
     def keys(self, numbers: NDArray[np.integer]) -> pl.Series:
-        """Return the keys for these numbers."""
+        """Return the keys of the runs with these numbers."""
         text = self._keys[numbers[numbers < self.of_matrix]].tobytes().hex()
         width = 2 * _KEY_BYTES
         of_matrix = [text[at : at + width] for at in range(0, len(text), width)]

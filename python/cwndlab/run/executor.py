@@ -212,7 +212,7 @@ class Compute:
 
 
 class LocalExecutor:
-    """An executor that computes tasks in parallel threads of this process.
+    """An executor that computes tasks in parallel threads.
 
     The simulator releases the interpreter lock while it computes. A task with the user's own
     algorithms runs in a separate process, so that a crash or an endless loop affects only this

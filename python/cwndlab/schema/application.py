@@ -264,7 +264,7 @@ Application = Annotated[
     Field(discriminator="kind"),
 ]
 APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in(Application)}
-"""The model of each kind of application."""
+"""The model of each kind of application, by the name of the kind."""
 
 
 def _written(model: type[Model]) -> type[Model]:

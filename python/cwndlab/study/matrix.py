@@ -200,7 +200,8 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
         key, message = place_in_study(error, resolved.scenario, draft.document)
         raise StudyError([source.problem(draft.origin_of(key), message)]) from None
     except ValueError as error:  # a trace is invalid
-        raise StudyError([source.problem((), f"the simulator refuses it: {error}")]) from None
+        problem = source.problem((), f"the simulator refuses the study: {error}")
+        raise StudyError([problem]) from None
     return resolved
 
 

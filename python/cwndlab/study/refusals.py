@@ -42,7 +42,7 @@ def place_in_study(
         flows = document.get("flow", [])
         own = [("flow", n, inner[-1]) for n, flow in enumerate(flows) if inner[-1] in flow]
         return (own[0] if own else (inner[-1],)), refused.message
-    return (), f"the simulator refuses it: {refused}"
+    return (), f"the simulator refuses the study: {refused}"
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:

@@ -1,4 +1,4 @@
-"""Validate the simulator: run a study in it and on the Linux kernel, and compare results."""
+"""Validate the simulator: compare its results for a study with those of a Linux kernel."""
 
 from pathlib import Path
 

@@ -83,7 +83,7 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return one page of the rows that contain every word of the query."""
+        """Return one page of the list of results; its rows contain every word of the query."""
         rows = []
         words = query.lower().split()
         everything = self.summaries()

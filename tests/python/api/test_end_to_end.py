@@ -242,7 +242,7 @@ def test_a_link_that_the_simulator_cannot_build_is_refused_before_anything_runs(
         f'[study]\nalgorithm = "reno"\n[link]\nrate = "1 Mbit/s"\naqm = {red}\n'
     )
     _, err = run(tmp_path, "run", "s.toml", status=2)
-    assert "the simulator refuses it: path.forward[0]" in err
+    assert "the simulator refuses the study: path.forward[0]" in err
 
 
 def test_runs_that_nobody_waits_for_are_broken_off() -> None:

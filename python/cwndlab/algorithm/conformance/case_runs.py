@@ -46,7 +46,7 @@ class CaseRuns(Protocol):
 
 
 class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
-    """Runs in the simulator. They are deterministic, so one attempt is enough."""
+    """Executes runs in the simulator. The runs are deterministic, so one attempt is enough."""
 
     attempts = 1
     record: Mapping[str, Any] = _SAMPLES | {"ack_trace": True}
@@ -64,7 +64,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
 
 
 class KernelRuns(AbstractContextManager["KernelRuns"]):
-    """Runs on this machine's kernel, in real time; the algorithm is loaded as BPF programs."""
+    """Executes runs on this machine's kernel, in real time; BPF programs contain the algorithm."""
 
     attempts = 6
     record: Mapping[str, Any] = _SAMPLES
@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Runs on a stock kernel in a virtual machine; the same request gives the same run."""
+    """Executes runs on a stock kernel in a virtual machine; equal requests give equal results."""
 
     attempts = 3
 

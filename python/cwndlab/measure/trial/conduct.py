@@ -44,7 +44,7 @@ class Step:
     block: int
     algorithm: str
     duration_s: float
-    """Duration in seconds, with the wash-out."""
+    """Duration of the step in seconds, including the wash-out."""
     is_return: bool = False
     """Whether the trial returns to the baseline to check suspected harm."""
     drain_s: float = 0.0
@@ -59,7 +59,7 @@ class Tried:
     suspicion: str | None
     """The harm that ended the step early; None if the step was complete."""
     passed_s: float
-    """Duration of the step in seconds, with the wash-out."""
+    """Time in seconds for which the step lasted, including the wash-out."""
 
 
 class TrialNetwork(Protocol):

@@ -49,8 +49,8 @@ class MeasuredPeriod:
     harm: str = ""
     """Description of the harm that ended the trial; empty if there was no harm."""
     checks: str = ""
-    """Reason for this return to the baseline, such as suspected harm; empty for a period of a block
-    and for the pilot period."""
+    """For a return to the baseline, its reason, such as suspected harm; empty for any other
+    period."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the period as a dictionary, for JSON."""

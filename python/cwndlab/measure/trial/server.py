@@ -22,7 +22,7 @@ LOOK_S = 0.25
 
 
 class ServerPeriods:
-    """Measures periods on this computer, from the connections of its users."""
+    """Measures periods on the server on which it runs, from the connections of users."""
 
     def __init__(
         self,

@@ -33,9 +33,9 @@ class Route:
     """A route to a prefix, with the route that existed before the trial."""
 
     prefix: str
-    """The prefix in the form in which `ip route` prints it."""
+    """Destination of the route, in the form in which `ip route` prints it."""
     words: tuple[str, ...]
-    """Words of the route after the prefix, without its congestion control."""
+    """Words that follow the prefix in the output of `ip route`, except the congestion control."""
     before: str | None
     """The route before the trial, as one line; None if there was none."""
 

@@ -159,7 +159,7 @@ def _file() -> Path:
 
 
 def _boot() -> str:
-    """Return identifiers of the last boot and of the network namespace of this process."""
+    """Return the identifiers of the last boot and of the current network namespace."""
     return f"{_BOOT.read_text(encoding='ascii').strip()} {Path('/proc/self/ns/net').readlink()}"
 
 

@@ -1,4 +1,4 @@
-"""Represent what both ends recorded of a transfer."""
+"""Represent the records that both ends keep of a transfer."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class Transfer:
     server: dict[str, Any]
     is_through_proxy: bool = False
     is_cut_short: bool = False
-    """True if the function `ends_early` ended the transfer."""
+    """True if the function `ends_early` ended the transfer before its time was over."""
