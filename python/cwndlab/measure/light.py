@@ -155,7 +155,7 @@ class LightDirection:
 
     @property
     def queued_pct(self) -> float:
-        """Percentage of trains that other traffic probably delayed, as their delay is too long."""
+        """Percentage of trains that probably queued behind other traffic, judged by their delay."""
         base_ms = np.array([each.base_ms for each in self.recorded])
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
