@@ -24,7 +24,7 @@ KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
 """Name of each class of distances, with its range of one-way delays in ms."""
 FEWEST_DRAWS = 6
-"""Fewest networks for a recommendation, like the fewest pairs of runs of any other decision."""
+"""Smallest number of networks for a recommendation; other decisions need as many pairs of runs."""
 
 
 def by_distance(

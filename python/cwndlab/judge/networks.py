@@ -48,7 +48,8 @@ class Distance:
     """One-way delay in ms at which the next range begins; infinite for the last range."""
     draws: int
     best: tuple[str, ...]
-    """The recommended algorithms, starting with the best; empty if the networks are too few."""
+    """The recommended algorithms, starting with the best; empty if too few networks were drawn in
+    the range."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the range of distances and its recommendation as a dictionary, for JSON."""
@@ -77,7 +78,7 @@ class Networks:
     """Keys of the network beyond whose values another algorithm is better than `safest`, starting
     with the largest gain."""
     distances: tuple[Distance, ...] = ()
-    """Recommendations by distance to the server, nearest first; empty if too few networks were
+    """Recommendations by distance to the server, nearest first; empty if no distances were
     drawn."""
 
     @property
