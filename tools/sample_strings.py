@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COUNT = 20
 _NAMED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LEAST_WORDS = 4  # shorter strings are names, keys and units
+_BETWEEN_PARAGRAPHS = re.compile(r"\n\n|\n(?=\s*(?:[-*] |\d+\. |\|))")  # and items, and table rows
 
 
 def main() -> None:
@@ -79,7 +80,7 @@ def _of_pages() -> Iterator[tuple[str, str]]:
         path = str(page.relative_to(prose.ROOT))
         text = "\n".join(line for _, line in prose.outside_code(page.read_text(encoding="utf-8")))
         if not path.startswith(prose.NOTES):
-            for paragraph in text.split("\n\n"):
+            for paragraph in _BETWEEN_PARAGRAPHS.split(text):
                 yield from _readable(path, paragraph)
 
 

@@ -13,3 +13,9 @@ def test_every_kind_of_text_is_drawn_from() -> None:
     places = " ".join(place for place, _ in sample_strings.sample(1, 1500))
     for part in ("python/cwndlab/cli", "docs/explanation", "columns.toml", "study.schema.json"):
         assert part in places
+
+
+def test_an_item_of_a_list_is_a_string_of_its_own() -> None:
+    changes = [text for place, text in sample_strings.sample(1, 3000) if place == "CHANGELOG.md"]
+    assert sum(text.startswith("- ") for text in changes) > 20
+    assert not any(" - `" in text for text in changes)
