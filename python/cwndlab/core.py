@@ -321,7 +321,7 @@ def drawn_ns(seed: int, name: str, most_ns: int) -> int:
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """Return a scenario's path without `kind` keys and without values that equal the defaults."""
+    """Return the network path of a scenario without `kind` keys and without default values."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 

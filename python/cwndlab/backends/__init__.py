@@ -129,7 +129,7 @@ def backend_of(
         jobs: number of parallel runs.
         cluster: address of a Dask cluster that runs the simulations instead of this machine.
         kernel: release of the kernel in virtual machines, or the beginning of the release. If
-            None, the newest added kernel.
+            None, the kernel with the highest release.
 
     Raises:
         KernelRunError: no kernel for virtual machines has been added.

@@ -42,8 +42,8 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     "--kernel",
     "release",
     metavar="RELEASE",
-    help="Linux release to run with --backend vm, such as 6.12.  [default: the newest added "
-    "kernel]",
+    help="Linux release to run with --backend vm, such as 6.12.  [default: the highest "
+    "release that was added]",
 )
 @format_option
 def conform_command(

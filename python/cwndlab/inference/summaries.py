@@ -120,7 +120,7 @@ def summarize(
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from whole seconds: iperf3 reports no exact times of losses."""
+    """Compute loss statistics from the seconds with losses, as iperf3 reports no exact times."""
     seconds = np.unique(np.ceil(losses_s - 1e-6))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))

@@ -37,8 +37,8 @@ _UNEVEN_PCT = 35.0
 goodput."""
 
 _HALF = 0.5
-"""The headline also names a safer algorithm if the recommended algorithm is nearly the best on less
-than this fraction of similar networks."""
+"""Fraction of similar networks. If the recommended algorithm is nearly the best on fewer networks,
+the headline also names a safer algorithm."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "median threshold after losses (in BDP)"
-"""Name of the statistic of a time series that, unlike all others, needs several columns."""
+"""Name of the only statistic of a time series that is computed from several columns."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}

@@ -99,7 +99,7 @@ class TableTrial:
     effect: TrialEffect
     cells: int
     before: float
-    """Mean absolute relative difference of our numbers from the paper's, without the change."""
+    """Mean absolute relative difference of our numbers from the paper's, without the experiment."""
     after: float
     within: float
     """Tolerated relative difference of our number in a cell from the paper's."""

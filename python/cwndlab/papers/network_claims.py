@@ -1,9 +1,9 @@
-"""Decide the claims of a paper on the networks that were inferred from some of its numbers.
+"""Judge the claims of a paper by simulations of networks inferred from some of its numbers.
 
-A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
-network, *fails* if this probability is at most 5 %, and is *undecided* otherwise. The networks were
+A claim *holds* if it is true on an inferred network with a probability of at least 95 %; it *fails*
+if this probability is at most 5 %, and is *undecided* otherwise. The networks were
 inferred from some columns of the paper's tables. A value that is computed only from these columns
-is not a prediction, so it decides no claim.
+is not a prediction, so it neither confirms nor refutes a claim.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Part:
     key: str
     tables: Mapping[str, Table] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """The next part of the content of each file, by file name."""
+    """For each file name, the data to append to this file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -349,12 +349,12 @@ pub(crate) static FADING: Table = Table {
 
 pub(crate) static DRIFT: Table = Table {
     name: "Drift",
-    about: "A slow variation of the mean signal to interference and noise ratio, such as \
+    about: "Slow fading: a variation of the mean signal to interference and noise ratio, such as \
         shadowing.",
     kind: None,
     keys: &[
-        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the slow variation"),
-        needed("correlation", "correlation_ns", TIME, "correlation time of the slow variation"),
+        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the slow fading"),
+        needed("correlation", "correlation_ns", TIME, "correlation time of the slow fading"),
     ],
 };
 
@@ -387,8 +387,8 @@ pub(crate) static CELL_USER: Table = Table {
             "drifts",
             Form::List(&Form::Table(&DRIFT)),
             "[]",
-            "slow variations of the mean signal to interference and noise ratio, equal in both \
-             directions",
+            "slow fading: variations of the mean signal to interference and noise ratio, equal in \
+             both directions",
         ),
     ],
 };

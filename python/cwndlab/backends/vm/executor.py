@@ -109,7 +109,7 @@ class GuestNames(KernelNames):
     """Finds the names of algorithms in a stock kernel; each run loads algorithms that it lacks."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""
+        """If `may_fall_back` is set, use cwndlab's version of algorithms that the kernel lacks."""
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}

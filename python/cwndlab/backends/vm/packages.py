@@ -141,7 +141,7 @@ def kernels() -> list[StockKernel]:
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the newest added kernel, or the newest whose release begins with `wanted`.
+    """Return the added kernel with the highest release, or the highest that begins with `wanted`.
 
     Raises:
         KernelRunError: no kernel has been added.
