@@ -28,6 +28,8 @@ robustness = _core.robustness
 columns = _core.columns
 drawn_ns = _core.drawn_ns
 run_seed = _core.run_seed
+contract_files = _core.contract_files
+run_compiler = _core.run_compiler
 # Links and quantities are also handled by the real core.
 check_link = _core.check_link
 expand_link = _core.expand_link
