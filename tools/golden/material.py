@@ -28,7 +28,7 @@ QUEUES: Mapping[str, Json] = {
     "unlimited": {"kind": "drop_tail"},
     "codel": {"kind": "codel", **LIMIT},
     "codel-ecn": {"kind": "codel", "ecn": True, "target_ns": 2 * MS, "interval_ns": 40 * MS},
-    "fq_codel": {"kind": "fq_codel", **LIMIT},
+    "fq_codel": {"kind": "fq_codel", "ecn": False, **LIMIT},
     "fq_codel-ecn": {"kind": "fq_codel", "ecn": True, "queues": 4, "quantum_bytes": 300},
     "pie": {"kind": "pie", **LIMIT},
     "pie-ecn": {"kind": "pie", "ecn": True, "target_ns": 5 * MS, "burst_ns": 0, "packets": 200},

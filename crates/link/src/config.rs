@@ -207,7 +207,7 @@ pub struct FqCodelConfig {
     #[serde(rename = "interval_ns", default = "codel_interval")]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
-    #[serde(default)]
+    #[serde(default = "fq_codel_ecn")]
     pub ecn: bool,
     /// Limit of all queues together in packets; excess packets are dropped from the longest queue.
     #[serde(default)]
@@ -291,7 +291,7 @@ pub enum AqmConfig {
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
-        #[serde(default)]
+        #[serde(default = "fq_codel_ecn")]
         ecn: bool,
     },
     /// Proportional integral controller enhanced: RFC 8033.
@@ -592,6 +592,11 @@ fn codel_interval() -> Duration {
 /// RFC 8290 section 5.2.5.
 fn fq_codel_queues() -> NonZeroU32 {
     NonZeroU32::new(1024).expect("more than none")
+}
+
+/// tc-fq_codel(8): ECN is on by default, unlike in CoDel and PIE.
+const fn fq_codel_ecn() -> bool {
+    true
 }
 
 /// RFC 8290 section 5.2.4: an Ethernet frame.

@@ -25,7 +25,7 @@ def scenario(**keys: Any) -> si.Scenario:  # noqa: ANN401  keys of a study
 
 
 CODEL = {"kind": "codel", "target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False}
-FQ_CODEL = {**CODEL, "kind": "fq_codel", "queues": 1024, "quantum_bytes": 1514}
+FQ_CODEL = {**CODEL, "kind": "fq_codel", "queues": 1024, "quantum_bytes": 1514, "ecn": True}
 DUAL_PI2 = {
     "kind": "dualpi2",
     "target_ns": 15_000_000,

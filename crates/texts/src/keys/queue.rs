@@ -2,13 +2,8 @@
 
 use crate::table::{BITS_PER_SEC, BYTES, COUNT, Form, Key, TIME, Table, needed, optional, usual};
 
-pub(crate) const ECN: Key = usual(
-    "ecn",
-    "ecn",
-    Form::Flag,
-    "false",
-    "whether to mark ECN-capable packets instead of dropping them",
-);
+const ABOUT_ECN: &str = "whether to mark ECN-capable packets instead of dropping them";
+pub(crate) const ECN: Key = usual("ecn", "ecn", Form::Flag, "false", ABOUT_ECN);
 const CODEL_TARGET: Key = usual(
     "target",
     "target_ns",
@@ -103,7 +98,8 @@ pub(crate) static FQ_CODEL: Table = Table {
         ),
         CODEL_TARGET,
         CODEL_INTERVAL,
-        ECN,
+        // On by default, unlike in codel and pie: tc-fq_codel(8).
+        usual("ecn", "ecn", Form::Flag, "true", ABOUT_ECN),
     ],
 };
 
