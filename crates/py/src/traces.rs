@@ -31,7 +31,10 @@ pub(crate) fn read_trace_folder<'py>(
     name: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let path = py.detach(|| cwndlab_trace::read_folder(&files));
-    let path = path.map_err(|error| errors::trace(name, &error))?;
+    let path = path.map_err(|mut error| {
+        let place = error.file.take().map(|file| format!("{name}/{file}"));
+        errors::trace(place.as_deref().unwrap_or(name), &error)
+    })?;
     let result = PyDict::new(py);
     result.set_item("down", direction(py, &path.down)?)?;
     result.set_item("up", direction(py, &path.up)?)?;

@@ -7,6 +7,8 @@ use thiserror::Error;
 /// An error in a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct TraceError {
+    /// The name of the file, if the trace is a folder and the error is in one of its files.
+    pub file: Option<String>,
     /// The number of the line, from 1, if the error is on one line.
     pub line: Option<usize>,
     /// The problem.
@@ -16,16 +18,24 @@ pub struct TraceError {
 
 impl TraceError {
     pub(crate) const fn at(line: usize, problem: TraceProblem) -> Self {
-        Self { line: Some(line), problem }
+        Self { file: None, line: Some(line), problem }
+    }
+
+    /// The same error, in a file of a folder.
+    pub(crate) fn in_file(self, name: &str) -> Self {
+        Self { file: Some(name.to_owned()), ..self }
     }
 
     pub(crate) const fn whole(problem: TraceProblem) -> Self {
-        Self { line: None, problem }
+        Self { file: None, line: None, problem }
     }
 }
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}: ")?;
+        }
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }

@@ -394,6 +394,12 @@ fn cellreplay_is_a_folder() {
     let wanted = "a folder is a trace only if it contains CellReplay's files down-pdo and \
         up-pdo, or down-heavy-pdo and up-heavy-pdo; this folder contains down-pdo";
     assert_eq!(missing, wanted);
+    let wrong = [("down-pdo", "1\n2\n"), ("up-pdo", "1\nx\n")];
+    let named = read_folder(&files(&wrong)).expect_err("must be refused").to_string();
+    assert!(named.starts_with("up-pdo: line 2: `x`"), "{named}");
+    let wrong = [all[0], all[1], ("up-delay-light-pdo", "0 20 0\n1 -3\n")];
+    let named = read_folder(&files(&wrong)).expect_err("must be refused").to_string();
+    assert!(named.starts_with("up-delay-light-pdo: line 2: "), "{named}");
     let newer = [("down-heavy-pdo.gz", "1\n2\n10\n"), ("up-heavy-pdo", "5\n"), ("up-pdo", "7\n")];
     let path = read_folder(&files(&newer)).expect("a recorded path");
     assert_eq!((path.down.file.as_str(), path.up.file.as_str()), (newer[0].0, newer[1].0));

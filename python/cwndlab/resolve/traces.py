@@ -84,10 +84,14 @@ def read_folder(path: Path) -> Mapping[str, FolderTrace]:
     Raises:
         TraceError: the folder cannot be read, or is not a CellReplay folder.
     """
-    return _read_folder(path, _state(path))
+    try:
+        files = tuple(file for file in sorted(path.iterdir())[:_MOST_FILES] if file.is_file())
+    except OSError as error:
+        raise TraceError(read_failure(path, error)) from None
+    return _read_folder(path, tuple((file, *_state(file)) for file in files))
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _state(path: Path) -> tuple[int, int, int]:
     try:
         stat = path.stat()
     except OSError as error:
@@ -122,14 +126,15 @@ def _read_packet_trains(path: Path, _state: tuple[int, ...]) -> Trace:
 
 
 @functools.lru_cache(maxsize=8)
-def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, FolderTrace]:
+def _read_folder(
+    path: Path, states: tuple[tuple[Path, int, int, int], ...]
+) -> Mapping[str, FolderTrace]:
     try:
-        found = [
-            file
-            for file in sorted(path.iterdir())[:_MOST_FILES]
-            if file.is_file() and file.stat().st_size <= MOST_TRACE_BYTES
-        ]
-        contents = {file.name: file.read_bytes() for file in found}
+        contents = {
+            file.name: file.read_bytes()
+            for file, _, size_bytes, _ in states
+            if size_bytes <= MOST_TRACE_BYTES
+        }
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
     try:
@@ -165,4 +170,4 @@ def mean_rate_bits_per_sec(trace: Trace) -> int:
 
 
 def _refused(path: Path, error: ValueError) -> TraceError:
-    return TraceError(f"{path}: {str(error).removeprefix(f'{path.name}: ')}")
+    return TraceError(f"{path}{str(error).removeprefix(path.name)}")

@@ -147,6 +147,9 @@ def test_a_folder_of_cellreplay_is_both_directions(
     (folder / "up-pdo").rename(folder / "up-heavy-pdo")
     _, renamed = read_link("trace:driving")
     assert renamed.path == path
+    write(folder, "up-heavy-pdo", "1\nx\n")
+    with pytest.raises(StudyError, match="driving/up-heavy-pdo: line 2: `x` is not"):
+        read_link("trace:driving")
     (folder / "up-heavy-pdo").unlink()
     with pytest.raises(
         StudyError, match="a folder is a trace only if it contains CellReplay's files"

@@ -49,10 +49,13 @@ fn direction<C: AsRef<[u8]>>(
         let there = if names.is_empty() { "no files".to_owned() } else { names.join(", ") };
         TraceError::whole(TraceProblem::NoCellReplay(there))
     })?;
-    let mut trace = read(content, &ReadOptions::default())?;
+    let mut trace = read(content, &ReadOptions::default()).map_err(|error| error.in_file(file))?;
     trace.understood.form = "CellReplay under load";
     let light = match find(format!("{name}-delay-light-pdo")) {
-        Some((file, content)) => Some((file.clone(), read_light(content)?)),
+        Some((file, content)) => {
+            let light = read_light(content).map_err(|error| error.in_file(file))?;
+            Some((file.clone(), light))
+        }
         None => None,
     };
     Ok(RecordedDirection { file: file.clone(), trace, light })

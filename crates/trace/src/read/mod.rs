@@ -175,9 +175,9 @@ fn if_rates(text: &str, error: TraceError) -> TraceError {
     let are_numbers = || text.lines().all(|line| Number::parse(line.trim(), false).is_some());
     match error.problem {
         TraceProblem::Unordered { found, previous } if are_numbers() => {
-            TraceError { line: error.line, problem: TraceProblem::TimesOrRates { found, previous } }
+            TraceError { problem: TraceProblem::TimesOrRates { found, previous }, ..error }
         }
-        problem => TraceError { line: error.line, problem },
+        problem => TraceError { problem, ..error },
     }
 }
 
