@@ -5,6 +5,8 @@ import { type Goal, type Reality, data } from "./data.ts";
 /** The module's decision about runs: crates/page/src/decision.rs. */
 export interface Decided {
   best: string[];
+  /** True if no data arrived with any algorithm. */
+  is_idle: boolean;
   pairs: number;
   repeatable: number | null;
   same_set: number | null;

@@ -34,6 +34,7 @@ function say(template: string, values: Record<string, string | number> = {}): st
 /** The answer as one sentence. */
 export function headline(decided: Decided, goal: Goal): string {
   const { best, algorithms } = decided;
+  if (decided.is_idle) return say("idle", { goal: goal.title });
   if (best.length === 0) return say("not measured", { goal: goal.title, missing: goal.missing });
   if (algorithms.length === 1) return say("alone", { goal: goal.title, name: best[0]! });
   const values = {

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 /// Number of figures of a run, in the order of [`figures_of`].
 const FIGURES: usize = 4;
+/// Place of the goodput of all flows among the figures of a run.
+const GOODPUT: usize = 2;
 
 /// A request for a decision.
 ///
@@ -71,7 +73,7 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
             let rows = rows(figure);
             relative_change(&logarithms(&rows[new]), &logarithms(&rows[old]))
         };
-        json!({ "goodput_mbit_s": change(2).map(bounds), "rtt_p95_ms": change(3).map(bounds) })
+        json!({ "goodput_mbit_s": change(GOODPUT).map(bounds), "rtt_p95_ms": change(3).map(bounds) })
     });
     let algorithms = choice.order.iter().filter_map(|&each| {
         let score = choice.scores[each]?;
@@ -91,8 +93,9 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
     let prediction = decided.prediction;
     // A single run cannot show whether anything is random.
     let is_random = decided.is_random || repetitions == 1;
-    let answer = json!({
+    let mut answer = json!({
         "best": best.iter().map(|&each| &names[each]).collect::<Vec<_>>(),
+        "is_idle": false,
         "pairs": if is_random { repetitions } else { 0 },
         "repeatable": prediction.map(|found| found.leader_stays),
         "same_set": prediction.map(|found| found.same_set),
@@ -101,7 +104,20 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
         "changes": changes,
         "algorithms": algorithms.collect::<Vec<_>>(),
     });
+    if !values.chunks(FIGURES).any(|run| run[GOODPUT] > 0.0) {
+        remove_choice(&mut answer);
+    }
     Ok(answer.to_string())
+}
+
+/// Removes the recommendation from the answer about runs in which no data arrived.
+fn remove_choice(answer: &mut Value) {
+    for key in ["repeatable", "same_set", "good_selection", "changes"] {
+        answer[key] = Value::Null;
+    }
+    answer["best"] = json!([]);
+    answer["algorithms"] = json!([]);
+    answer["is_idle"] = json!(true);
 }
 
 fn bounds(change: Bounds) -> Value {
@@ -117,4 +133,36 @@ fn ends(bounds: Bounds) -> [Option<f64>; 3] {
 /// `None` for infinity, which JSON does not have.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer_to(runs: &[[f64; FIGURES]]) -> Value {
+        let question = Question {
+            algorithms: vec!["reno".to_owned(), "cubic".to_owned()],
+            baseline: "cubic".to_owned(),
+            price: 0.0,
+            zone: 0.03,
+        };
+        let figures: Vec<u8> = runs.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+        serde_json::from_str(&decision(&question, &figures).expect("a decision")).expect("JSON")
+    }
+
+    #[test]
+    fn nothing_is_recommended_if_no_data_arrived() {
+        let silent = [-7.0, 5.0, 0.0, f64::NAN];
+        let mute = [f64::NAN; FIGURES];
+        for runs in [[silent, silent], [silent, mute], [mute, mute]] {
+            let answer = answer_to(&runs);
+            assert_eq!(answer["is_idle"], true);
+            assert_eq!(answer["best"], json!([]));
+            assert_eq!(answer["algorithms"], json!([]));
+            assert_eq!(answer["changes"], Value::Null);
+        }
+        let answer = answer_to(&[silent, [1.0, 5.0, 2.7, 60.0]]);
+        assert_eq!(answer["is_idle"], false);
+        assert_eq!(answer["best"], json!(["cubic"]));
+    }
 }
