@@ -87,7 +87,9 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     is_own = not reference.startswith(LINUX_PREFIX)
     if is_own:
         yield _warnings(folder / file_of(reference))
-    contract = _sequences("obeys the rules for hooks", found.program, is_module=not is_own)
+    contract = _sequences(
+        "hooks do not crash and set only valid values", found.program, is_module=not is_own
+    )
     yield contract
     if contract.state != "failed":
         if is_own:
