@@ -85,8 +85,9 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
         message = (
-            "uplink data need a [reverse_link], which sets the rate and queue of the uplink "
-            "(compare --reverse-link)"
+            "uplink data need the rate and queue of the uplink: write a [reverse_link] into the "
+            "file of the study or of the link, or choose a preset that has both directions "
+            "(compare also has the option --reverse-link)"
         )
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
