@@ -10,6 +10,8 @@ import click
 from cwndlab.cli.output import print_rows, print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from cwndlab.judge.answer import Answer, Answers
 
 GOALS = (
@@ -50,10 +52,12 @@ baseline_option = click.option(
 )
 
 
-def print_answers(answers: Answers, output_format: str) -> None:
+def print_answers(
+    answers: Answers, output_format: str, runs: Sequence[Mapping[str, Any]] | None = None
+) -> None:
     """Print one row for each algorithm in each setting, as JSON or CSV.
 
-    JSON also contains the decisions.
+    JSON also contains the decisions, and the runs if they are given.
     """
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
@@ -62,6 +66,8 @@ def print_answers(answers: Answers, output_format: str) -> None:
     document: dict[str, Any] = {"decision": answers.together.to_json(), "rows": rows}
     if len(answers.settings) > 1:
         document["settings"] = [answer.decision.to_json() for answer in answers.settings]
+    if runs is not None:
+        document["runs"] = runs
     print_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 

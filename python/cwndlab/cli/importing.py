@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.api.results import open_results
+from cwndlab.cli.answers import print_answers
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons
@@ -63,8 +64,11 @@ def import_command(
     summary = import_folder(request)
     _say_left_out(summary)
     found = open_results(summary.folder)
-    if output_format != "table":
+    if output_format == "csv":
         print_frame(found.runs(), output_format)
+        return
+    if output_format == "json":
+        print_answers(found.answers(), output_format, runs=found.runs().to_dicts())
         return
     print_comparisons(found)
     if summary.notes:
