@@ -19,6 +19,18 @@ class CwndlabError(Exception):
 
     exit_status = 2
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the message and the attributes, because subclasses are not made from a message."""
+        return _unpickled, (type(self), self.args, vars(self))
+
+
+def _unpickled(
+    kind: type[CwndlabError], args: tuple[object, ...], attributes: dict[str, object]
+) -> CwndlabError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(attributes)
+    return error
+
 
 class QuantityError(CwndlabError, ValueError):
     """A string, such as "20 Mbps/s", is not a valid rate, time, size or share."""

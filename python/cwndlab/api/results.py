@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from cwndlab.api.arguments import folder_of
-from cwndlab.errors import ResultsError, plural
+from cwndlab.errors import ArgumentError, ResultsError, UnknownNameError, plural
 from cwndlab.judge.answer import answers, known_of
 from cwndlab.judge.goals import goal_named
 from cwndlab.judge.limits import limits
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from cwndlab.judge.decision import Decision
     from cwndlab.resolve.queues import QueueSize
     from cwndlab.results.manifest import Manifest
-
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 KEYS = ("run", "cell", "repetition", "seed")
 
@@ -281,6 +280,9 @@ class Results:
 
         For runs on a kernel, the table `tcp_info` is also available; for runs on a real network,
         the tables `probes`, `flags`, `radio` and `datagrams`.
+
+        Raises:
+            ArgumentError: DuckDB cannot run the query, or the query returns no table.
         """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 
@@ -304,7 +306,13 @@ class Results:
                     "AS data JOIN matrix USING (run)"
                 )
                 connection.execute(view)
-            return pl.DataFrame(connection.sql(query).to_arrow_table())
+            try:
+                found = connection.sql(query)
+                if found is not None:
+                    return pl.DataFrame(found.to_arrow_table())
+            except duckdb.Error as error:
+                raise ArgumentError(query, "query", str(error)) from None
+        raise ArgumentError(query, "query", "write a query that returns a table, such as SELECT")
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
         """Make a table's rows available to DuckDB as `raw_TABLE`, and return the columns."""
@@ -365,11 +373,19 @@ def open_results(path: str | Path) -> Results:
     return Results(path)
 
 
-def _filtered(frame: Frame, where: dict[str, object]) -> Frame:
+def _filtered(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
     for name, value in where.items():
-        is_list = isinstance(value, list | tuple | set)
-        values = list(value) if is_list else [value]  # type: ignore[call-overload]  # a collection
-        frame = frame.filter(pl.col(name).is_in(values))
+        if name not in frame.columns:
+            shown = f"columns of this table: {', '.join(frame.columns)}"
+            raise UnknownNameError(name, frame.columns, shown, kind="column")
+        is_many = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        values = list(value) if is_many else [value]
+        try:
+            wanted = pl.Series(values, dtype=frame.schema[name])
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            remedy = f"write a value of the column, which has the type {frame.schema[name]}"
+            raise ArgumentError(value, name, f"{remedy}, or a list of values") from None
+        frame = frame.filter(pl.col(name).is_in(wanted.implode()))
     return frame
 
 

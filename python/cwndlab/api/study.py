@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from cwndlab.api.arguments import checked_jobs, folder_of
+from cwndlab.api.arguments import checked_jobs, folder_of, named
 from cwndlab.api.running import run_study
+from cwndlab.errors import ArgumentError
+from cwndlab.run.backend import Backend
 from cwndlab.study.definition import StudyDefinition
 
 if TYPE_CHECKING:
@@ -13,11 +15,27 @@ if TYPE_CHECKING:
 
     from cwndlab.api.results import Results
     from cwndlab.backends import BackendName
-    from cwndlab.run.backend import Backend
 
 
 class Study(StudyDefinition):
     """A study, defined in a file or by arguments, with all combinations of its factors."""
+
+    @classmethod
+    def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
+        """Read a study file; from a results folder, read the study exactly as it was run.
+
+        Args:
+            path: path of the study file.
+            is_quick: whether to apply the changes in the file's `[quick]` table.
+            is_live: whether to measure on a real network instead of using the file's `[link]`.
+
+        Raises:
+            ArgumentError: `path` is not a path.
+            StudyError: the file is not a valid study; the message names the file, line and key of
+                each problem.
+        """
+        file = folder_of(path, "path", "a study file", "studies/demo.toml")
+        return super().load(file, is_quick=is_quick, is_live=is_live)
 
     def run(
         self,
@@ -38,11 +56,15 @@ class Study(StudyDefinition):
                 `dask://HOST:PORT`.
 
         Raises:
-            ArgumentError: `results` is not a path, or `jobs` is not a number of runs.
+            ArgumentError: an argument has a wrong type, or `jobs` is not a number of runs.
             RunsFailedError: some runs failed; the other runs are finished.
             ResultsError: the folder cannot be used.
             KernelRunError: this machine cannot run studies on its kernel.
             ClusterError: the cluster cannot be reached.
         """
-        folder = folder_of(results) if results else None
+        folder = None if results is None else folder_of(results)
+        if not isinstance(backend, str) and not isinstance(backend, Backend):
+            raise ArgumentError(backend, "backend", 'write a name, such as "sim" or "kernel"')
+        if executor is not None:
+            named(executor, "executor", "dask://127.0.0.1:8786")
         return run_study(self, folder, backend=backend, jobs=checked_jobs(jobs), cluster=executor)

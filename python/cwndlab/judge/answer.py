@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cwndlab.judge.coexistence import judge_coexistence
@@ -62,7 +62,7 @@ class Answer:
     """A decision, with the comparison of runs on which the decision is based."""
 
     decision: Decision
-    comparison: Comparison
+    comparison: Comparison = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

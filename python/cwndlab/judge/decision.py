@@ -90,7 +90,7 @@ class Replacement:
     """Relative change of each column in `Goal.shown`, such as the goodput."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decision:
     """Recommendation of algorithms for one goal, such as latency, on one network."""
 
@@ -137,6 +137,12 @@ class Decision:
     with it."""
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that no algorithm is recommended."""
+
+    def __repr__(self) -> str:
+        sure = "unknown" if self.sure is None else f"{self.sure:.2f}"
+        setting = f", setting {self.setting!r}" if self.setting else ""
+        best = ", ".join(self.best) or "none"
+        return f"Decision({self.goal.name!r}{setting}, best: {best}, sure: {sure})"
 
     @property
     def first(self) -> str | None:

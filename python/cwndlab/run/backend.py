@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cwndlab.study.matrix import Matrix
 
 
+@runtime_checkable
 class Backend(Protocol):
     """A backend, which executes runs; all backends read and write the same formats."""
 

@@ -1,15 +1,19 @@
-"""The base class of all models, and the integer types of their fields."""
+"""The base class of all models, and the types of their numbers and flags."""
 
 from __future__ import annotations
 
 import json
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Packets = Annotated[int, Field(ge=0, le=2**32 - 1)]
-Ppb = Annotated[int, Field(ge=0, le=10**9)]
+Whole = Annotated[int, Strict()]
+"""A whole number; neither "3" nor true nor 3.0 is one."""
+Flag = Annotated[bool, Strict()]
+"""True or false; neither "yes" nor 1 is one of them."""
+Count = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
+Packets = Annotated[Whole, Field(ge=0, le=2**32 - 1)]
+Ppb = Annotated[Whole, Field(ge=0, le=10**9)]
 
 
 class Model(BaseModel):

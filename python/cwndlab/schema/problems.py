@@ -98,10 +98,6 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
             return f"must be one of {kinds}{f'; did you mean {near}?' if near else ''}"
         case "union_tag_not_found":
             return 'a "kind" is needed here and is missing'
-        case "model_type" | "model_attributes_type" | "dict_type":
-            return "must be a table: { key = value }"
-        case "tuple_type" | "list_type":
-            return "must be a list"
         case _:
             return plain_message(details)
 
@@ -109,10 +105,24 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
 _OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal_error")
 
 
+_TABLE = "a table: { key = value }"
+_TYPES = {
+    "model_type": _TABLE,
+    "model_attributes_type": _TABLE,
+    "dict_type": _TABLE,
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+}
+
+
 def plain_message(details: ErrorDetails) -> str:
     """Return cwndlab's wording for one of pydantic's messages about a value."""
     if details["type"] == "string_pattern_mismatch":
         return REMEDIES[details["ctx"]["pattern"]]
+    if details["type"] in _TYPES:
+        return f"must be {_TYPES[details['type']]}"
     message = details["msg"]
     return message.replace("Input should be", "must be").replace("Input should", "must")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from cwndlab.schema.application import WrittenApplication
-from cwndlab.schema.base import Model
+from cwndlab.schema.base import Flag, Model, Whole
 from cwndlab.schema.forms import ID
 from cwndlab.schema.host import HostOrText
 from cwndlab.schema.link import Link
@@ -17,7 +17,7 @@ from cwndlab.schema.types import DurationText, SamplesText, SizeText
 DEFAULT_STACK = "linux-6.1"
 DirectionWord = Literal["forward", "reverse", "downlink", "uplink"]
 MOST_FLOWS = 10_000
-User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
+User = Annotated[Whole, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Flow(Model):
@@ -84,10 +84,10 @@ class Flow(Model):
         description="network device and transmit queue of the server; if absent, "
         "the server_host of the study",
     )
-    count: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = Field(
+    count: Annotated[Whole, Field(ge=1, le=MOST_FLOWS)] = Field(
         default=1, description="number of connections with these settings"
     )
-    parameters: dict[str, int] = Field(
+    parameters: dict[str, Whole] = Field(
         default={},
         description="parameters of the flow's congestion control algorithm, as NAME = VALUE",
     )
@@ -102,13 +102,13 @@ class Record(Model):
     samples: SamplesText = Field(
         default=100_000_000, description="time between two samples of the recorded time series"
     )
-    events: bool = Field(
+    events: Flag = Field(
         default=True, description="whether to record events such as losses, recoveries and timeouts"
     )
-    ack_trace: bool = Field(
+    ack_trace: Flag = Field(
         default=False, description="whether to record one row for each ACK that the sender receives"
     )
-    pcap: bool = Field(
+    pcap: Flag = Field(
         default=False,
         description="whether to capture the packets at each sender of data in a pcap file",
     )
@@ -141,16 +141,16 @@ class StudyModel(Model):
         "start_jitter; each repetition draws a new delay, so repetitions differ even if nothing "
         "else is random",
     )
-    repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
+    repetitions: Annotated[Whole, Field(ge=1, le=100_000)] = Field(
         default=1,
         description="number of runs of each combination of factor levels; each run has "
         "different random numbers",
     )
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
+    seed: Annotated[Whole, Field(ge=0, le=2**63 - 1)] = Field(
         default=1,
         description="random seed of the study; the seed of each run is derived from it",
     )
-    common_seeds: bool = Field(
+    common_seeds: Flag = Field(
         default=False,
         description="whether all combinations of factor levels use the same seed in a "
         "repetition, even if they differ in more than the algorithm, for example in the number "
@@ -196,7 +196,7 @@ class StudyModel(Model):
         validate_default=True,
         description="application of all flows that do not set an application",
     )
-    flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
+    flows: Annotated[Whole, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None,
         description="number of flows with the same settings, used instead of [[flow]] tables; "
         "if absent, 1",
@@ -228,7 +228,7 @@ class StudyModel(Model):
     flow: tuple[Flow, ...] = Field(
         default=(), description="flows of the study, if their settings differ"
     )
-    parameters: dict[str, dict[str, int]] = Field(
+    parameters: dict[str, dict[str, Whole]] = Field(
         default={},
         description="parameters of a congestion control algorithm in all flows, in "
         "a table [parameters.ALGORITHM]",

@@ -21,6 +21,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    Strict,
     ValidationError,
     create_model,
 )
@@ -103,14 +104,20 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
         elif name == "kind":
             fields[key] = (annotation, Field(default=field.default, description=field.description))
         else:
+            strict = () if _mark(field, Written) else filter(_is_strict, field.metadata)
             fields[key] = (
-                annotation | None,
+                functools.reduce(lambda kind, item: Annotated[kind, item], strict, annotation)
+                | None,
                 Field(default=None, description=field.description),
             )
     form: type[Model] = create_model(
         model.__name__, __base__=Model, __doc__=model.__doc__, **fields
     )
     return form
+
+
+def _is_strict(item: object) -> bool:
+    return isinstance(item, Strict)
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types

@@ -14,10 +14,12 @@ from __future__ import annotations
 import copy
 import html
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
@@ -152,6 +154,7 @@ class StudyDefinition:
     ) -> None:
         self.document = document
         self.folder = folder
+        self._kept = kept
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
@@ -228,6 +231,10 @@ class StudyDefinition:
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the document; the models that a schema makes at run time cannot be pickled."""
+        return _unpickled, (type(self), self.document, self.folder, self._kept)
+
     def __repr__(self) -> str:
         factors = ", ".join(f"{name}: {levels}" for name, levels in self.factors.items())
         return (
@@ -248,13 +255,46 @@ class StudyDefinition:
         return f"{runs} of {format_duration(self.model.duration)}"
 
 
+def _unpickled(
+    kind: type[StudyDefinition],
+    document: dict[str, Any],
+    folder: Path,
+    kept: KeptScenarios | None,
+) -> StudyDefinition:
+    study = kind.__new__(kind)
+    study._prepare(document, Arguments(document), folder, kept)  # noqa: SLF001  its own class
+    return study
+
+
 def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
     """Return a value with its collections converted to the types of TOML."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, str):
+        return _encodable(value)
+    if isinstance(value, os.PathLike):
+        path = os.fspath(value)
+        is_name = isinstance(path, str) and os.path.basename(path) == path  # noqa: PTH119  may be "./x"
+        return _encodable(f"./{path}" if is_name else str(path))
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [_plain(inner) for inner in value]
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)  # NumPy's whole numbers
     return value
+
+
+def _encodable(text: str) -> str:
+    """Return a text that a file can contain.
+
+    Raises:
+        StudyError: the text contains half of a UTF-16 surrogate pair, which is no character.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        msg = f"{text!a} is not valid Unicode text; remove the characters \\ud800 to \\udfff"
+        raise StudyError([msg]) from None
+    return text
 
 
 def _is_table(key: str, value: object) -> bool:

@@ -166,14 +166,15 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'direction = "reverse"',
             (
                 "mine.toml: direction\n"
-                "  uplink data need a [reverse_link], which sets the rate and queue of the uplink "
-                "(compare --reverse-link)"
+                "  uplink data need the rate and queue of the uplink: write a [reverse_link] into "
+                "the file of the study or of the link, or choose a preset that has both "
+                "directions (compare also has the option --reverse-link)"
             ),
         ),
         (
             "events = false",
             "events = 3",
-            "mine.toml:15: record.events = 3\n  must be a valid boolean, unable to interpret input",
+            "mine.toml:15: record.events = 3\n  must be true or false",
         ),
         (
             'id = "mine"',
