@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.errors import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -189,8 +191,14 @@ class SectionedGroup(click.Group):
         """Return the command that the arguments name; refuse an option that is repeated.
 
         Raises:
-            UsageError: an option that has a single value is given twice.
+            UsageError: no command has this name, or an option that has a single value is given
+                twice.
         """
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            near = nearest(args[0], self.list_commands(ctx))
+            hint = f"; did you mean {near}?" if near else ""
+            msg = f'unknown command "{args[0]}"{hint} (cwndlab --help)'
+            raise click.UsageError(msg, ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _refuse_repeated(click.Context(command, ctx, name), rest)

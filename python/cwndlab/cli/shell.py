@@ -18,7 +18,7 @@ from cwndlab.backends.kernel.names import KernelNames
 from cwndlab.backends.kernel.process import require_helper
 from cwndlab.cli import interruption
 from cwndlab.cli.output import console, say
-from cwndlab.errors import CwndlabError, KernelRunError
+from cwndlab.errors import CwndlabError, KernelRunError, nearest
 from cwndlab.kernel.capabilities import this_kernel
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
     if is_watching:
         _watch()
         return
+    if command and command[0].startswith("-"):
+        options = [name for each in shell_command.params for name in each.opts]
+        near = nearest(command[0], options)
+        hint = f"; did you mean {near}?" if near else ""
+        msg = f'unknown option "{command[0]}"{hint}'
+        raise click.UsageError(msg)
     if link is None:
         msg = "cwndlab shell needs the option --link; `cwndlab link list` lists the presets"
         raise click.UsageError(msg)

@@ -54,8 +54,8 @@ def trial_command() -> None:
     \b
       cwndlab advise --link lte-typical
       cwndlab trial register results/advise-1234abcd --out lte
-      cwndlab trial run lte --server 192.0.2.1            # between two hosts
-      cwndlab trial run lte --route 198.51.100.0/24       # or on a server, as root
+      cwndlab trial run lte --server 192.0.2.1          # between two hosts
+      cwndlab trial run lte --route 198.51.100.0/24     # or on a server, as root
       cwndlab trial verdict lte
 
     A trial consists of pairs of periods. In one period of each pair, all connections use the
@@ -74,7 +74,9 @@ def trial_command() -> None:
 @click.option(
     "--goal",
     type=click.Choice(GOALS),
-    help="Goal by which the algorithms are judged.  [default: the goal of RESULTS]",
+    metavar="GOAL",
+    help=f"Goal by which the algorithms are judged: {', '.join(GOALS[:-1])} or {GOALS[-1]}.  "
+    "[default: the goal of RESULTS]",
 )
 @click.option(
     "--blocks",

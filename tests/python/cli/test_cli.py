@@ -17,6 +17,7 @@ import pytest
 from cwndlab import cli
 from cwndlab.api.results import open_results
 from cwndlab.cli import doctor, studies
+from cwndlab.cli.group import SECTIONS
 from cwndlab.cli.options import Where
 from cwndlab.errors import RunsFailedError, plural
 from cwndlab.kernel import loading
@@ -229,6 +230,24 @@ def test_usage_mistakes_have_status_2_as_well(run: Callable[..., tuple[int, str,
     assert run("run")[0] == 2
     assert run("walk")[0] == 2
     assert "No such option" in run("compare", "--lnk", "x")[2]
+
+
+@pytest.mark.parametrize("name", [*SECTIONS["Answers"], *SECTIONS["Studies"], "trial", "kernel"])
+def test_a_misspelled_command_is_answered_with_the_right_one(
+    run: Callable[..., tuple[int, str, str]], name: str
+) -> None:
+    misspelled = f"{name[:-2]}{name[-1]}{name[-2]}"
+    status, out, err = run(misspelled)
+    assert (status, out) == (2, "")
+    assert f'unknown command "{misspelled}"; did you mean {name}? (cwndlab --help)' in err
+
+
+def test_a_misspelled_option_of_shell_is_no_program(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    status, _, err = run("shell", "--link", "lte-typical", "--seeed", "3", "true")
+    assert status == 2
+    assert 'unknown option "--seeed"; did you mean --seed?' in err
 
 
 @pytest.mark.parametrize(
@@ -464,6 +483,7 @@ def test_every_command_explains_itself(
     status, out, _ = run(*command, "--help")
     assert status == 0
     assert "\\b" not in out, "click's mark, which is no text"
+    assert max(map(len, out.splitlines())) <= 80
     listed = re.split(r"\nCommands:\n", out)[1:]
     assert not any(line.endswith("...") for text in listed for line in text.splitlines())
 
