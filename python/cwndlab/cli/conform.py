@@ -94,7 +94,7 @@ def _rows(outcome: CaseOutcome) -> list[dict[str, object]]:
             "title": outcome.case.title,
             "passed": outcome.passed,
             "check": check.wanted,
-            "holds": check.holds,
+            "holds": bool(check.holds),  # JSON has no bool of NumPy
             "found": check.found,
             "trace": outcome.trace,
         }
