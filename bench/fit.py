@@ -130,6 +130,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first link")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="of the measurement")
+    parser.add_argument("--least", type=float, default=2.0, help="lowest rate in Mbit/s")
     parser.add_argument("--most", type=float, default=60.0, help="largest rate in Mbit/s")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--misspecified", action="store_true")
@@ -152,7 +153,7 @@ def infer(score: Score, options: argparse.Namespace) -> None:
     makers = STRANGE if options.misspecified else HIDDEN
     for n in range(options.first, options.first + options.links):
         kind, make = makers[n % len(makers)]
-        settings = make(np.random.default_rng([options.seed, n]), options.most)
+        settings = make(np.random.default_rng([options.seed, n]), (options.least, options.most))
         began = time.process_time()
         try:
             flow = measure(settings, "cubic", n + 1, options.seconds)
@@ -269,7 +270,7 @@ def nearest_preset(measured: MeasuredFlow, seconds: float) -> str:
 def ranks(count: int, seed: int, seconds: float, jobs: int) -> None:
     """Count in which tenth of the inferred distribution each true value lies, on cheap wires."""
     draws = np.random.default_rng(seed)
-    family = wires.wire(3.0, 40.0)
+    family = wires.wire(3.0, wires.round_trip(40.0))
     tenths = np.zeros((len(family.parameters), 10), int)
     for n in range(count):
         point = draws.random(len(family.parameters))

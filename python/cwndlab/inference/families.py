@@ -13,14 +13,25 @@ KINDS = ("any", "wire", "cell", "wifi")
 """Values that the option `--family` accepts."""
 
 
-def families(goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any") -> list[Family]:
-    """Return the families of one kind that suit a goodput and a minimum round-trip time."""
+def families(
+    goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any", *, is_smoothed: bool = False
+) -> list[Family]:
+    """Return the families of one kind that suit a goodput and a minimum round-trip time.
+
+    Args:
+        goodput_mbit_s: goodput of the measured flow.
+        shortest_rtt_ms: minimum round-trip time of the measured flow.
+        kind: kind of links: `any`, `wire`, `cell` or `wifi`.
+        is_smoothed: whether the minimum round-trip time is only that of smoothed samples, which
+            can contain a large queueing delay.
+    """
     here = (goodput_mbit_s, shortest_rtt_ms)
+    trip = wires.round_trip(shortest_rtt_ms, is_smoothed=is_smoothed)
     found = [
-        wires.wire(*here),
-        wires.policed(*here),
-        wires.managed(*here),
-        wires.shared(*here),
+        *(
+            family(goodput_mbit_s, trip)
+            for family in (wires.wire, wires.policed, wires.managed, wires.shared)
+        ),
         *radio.cells(*here),
         *radio.wifi(*here),
     ]

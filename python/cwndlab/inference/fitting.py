@@ -35,6 +35,7 @@ _ADJUSTING = (
     "goodput",
     "rtt_base",
     "rtt_p95",
+    "srtt_least",
     "srtt_low",
     "srtt_high",
     "cwnd_mid",
@@ -179,7 +180,7 @@ def fit_flow(
     def simulate(draws: list[PlacedPoint]) -> Floats:
         nonlocal done
         parts = [
-            Simulation(min(each.duration_s, LONGEST_S), jobs).numbers(
+            Simulation(min(each.duration_s, LONGEST_S), jobs, each.interval_s).numbers(
                 draws, each.algorithm, own, each.fastest_mbit_s
             )
             for each, own in zip(flows, names, strict=True)
@@ -218,8 +219,9 @@ def fit_flow(
 
 def _families(flows: Sequence[MeasuredFlow], kind: str) -> list[Family]:
     goodput = max(each.row["goodput_mbit_s"] for each in flows)
-    trips = [each.row["rtt_base_ms"] for each in flows if each.row.get("rtt_base_ms")]
-    return families(goodput, min(trips), kind)
+    known = [each for each in flows if each.row.get("rtt_base_ms")]
+    shortest = min(known, key=lambda each: float(each.row["rtt_base_ms"]))
+    return families(goodput, shortest.row["rtt_base_ms"], kind, is_smoothed=shortest.is_smoothed)
 
 
 def _owner(key: str) -> int:

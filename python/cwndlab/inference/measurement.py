@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cwndlab.errors import MeasurementError
-from cwndlab.inference.summaries import summarize
+from cwndlab.inference.summaries import least_srtt_ms, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,9 @@ SHORTEST_S = 10.0
 _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
+_SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 1.0
+_SAME = 1e-3
+"""Relative difference up to which two round-trip times count as the same."""
 _FAR_ABOVE = 3.0
 """Upper limit of the goodput of a simulated link in the first seconds, relative to the measurement.
 
@@ -54,6 +57,22 @@ class MeasuredFlow:
         return float(self.row["end_s"] - self.row["start_s"])
 
     @property
+    def interval_s(self) -> float:
+        """Time between two samples in s, rounded to a tenth, from 0.1 s to 1 s."""
+        steps_s = np.diff(np.asarray(self.samples.get("t_s", ()), np.float64))
+        usual_s = float(np.median(steps_s)) if len(steps_s) else _LONGEST_INTERVAL_S
+        return min(max(round(usual_s, 1), _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
+
+    @property
+    def is_smoothed(self) -> bool:
+        """True if the minimum round-trip time is only the minimum of smoothed samples.
+
+        iperf3 reports this minimum. If the flow kept a queue, it is longer than that of the path.
+        """
+        base_ms, least_ms = self.row.get("rtt_base_ms"), least_srtt_ms(self.samples)
+        return bool(base_ms and least_ms and base_ms > (1 - _SAME) * least_ms)
+
+    @property
     def fastest_mbit_s(self) -> float | None:
         """Upper limit of a link's goodput in the first seconds; faster links are left out.
 
@@ -73,7 +92,14 @@ class MeasuredFlow:
         """
         self._require_link()
         found = summarize(self.row, self.samples, self.losses_s)
-        if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
+        # Percentiles of round-trip times and of their smoothed samples differ, so that only the
+        # percentiles of the same kind are compared.
+        if "rtt_p95" in found:
+            found.pop("srtt_mid", None)
+        else:
+            found.pop("rtt_p50", None)
+        found.pop("rtt_base" if self.is_smoothed else "srtt_least", None)
+        if len(found) < _FEWEST_NUMBERS or not {"rtt_base", "srtt_least"} & found.keys():
             self._refuse(
                 "the measurement does not contain a round-trip time for each second; measure with"
                 " iperf3 --json on Linux, with cwndlab live, or with a log of ss -tin"

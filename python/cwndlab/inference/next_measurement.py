@@ -41,7 +41,7 @@ class NextMeasurement:
 
     def command(self, seconds: int = 60) -> str:
         """Return the iperf3 command that measures the flow."""
-        return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} --json"
+        return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} -i 0.1 --json"
 
 
 def next_measurement(

@@ -50,11 +50,13 @@ class Simulated:
 class Simulation:
     """Simulation of flows, alone or with the competing flows that a family of links defines.
 
-    `duration_s` is the duration of the measurement, and `jobs` the number of parallel simulations.
+    `duration_s` is the duration of the measurement, `jobs` the number of parallel simulations, and
+    `interval_s` the time between two samples of the measurement.
     """
 
     duration_s: float
     jobs: int
+    interval_s: float = 1.0
 
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
@@ -91,7 +93,7 @@ class Simulation:
         return {
             "algorithm": algorithm,
             "duration": f"{self.duration_s:.3f} s",
-            "record": {"samples": "1 s", "events": True},
+            "record": {"samples": f"{1000 * self.interval_s:.0f} ms", "events": True},
             **family.settings(point, self.duration_s, number),
         }
 

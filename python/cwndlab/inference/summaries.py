@@ -22,7 +22,9 @@ TITLES = {
     "rtt_p50": "the median round-trip time",
     "rtt_p95": "the 95th percentile of the round-trip time",
     "rtt_p99": "the 99th percentile of the round-trip time",
+    "srtt_least": "the minimum of the smoothed round-trip time",
     "srtt_low": "the 10th percentile of the smoothed round-trip time",
+    "srtt_mid": "the median of the smoothed round-trip time",
     "srtt_high": "the 95th percentile of the smoothed round-trip time",
     "retransmitted": "the share of retransmitted packets",
     "recoveries": "the number of loss recoveries per minute",
@@ -62,6 +64,8 @@ LOSSES = ("recovery", "timeout")
 DISORDER = "disorder"
 """Event by which a sender suspects a loss or reordering, because of a first duplicate ACK."""
 LEAST_SECONDS = 8
+_LATE_S = 0.02
+"""Largest delay with which a program that reports once a second takes a sample, in s."""
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
@@ -113,15 +117,23 @@ def summarize(
         _put_losses(put, losses_s, 60 * minutes)
     _put_start(put, samples)
     _put_quarters(put, samples)
+    put("srtt_least", _log(least_srtt_ms(samples)))
     _put_seconds(put, by_second(samples))
     return found
+
+
+def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
+    """Return the minimum of the samples of the smoothed round-trip time; None if there are none."""
+    values = np.asarray(samples.get("srtt_ms", ()), np.float64)
+    values = values[np.isfinite(values) & (values > 0)]
+    return float(values.min()) if len(values) else None
 
 
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
     """Compute loss statistics from the seconds with losses, as iperf3 reports no exact times."""
-    seconds = np.unique(np.ceil(losses_s - 1e-6))
+    seconds = np.unique(np.ceil(losses_s - _LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
     gaps = np.diff(seconds[seconds > _SETTLED_S])
@@ -157,7 +169,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
     """Summarise the values of whole seconds, and the correlations between them."""
-    _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "high": 95})
+    _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "mid": 50, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")
     if goodput is not None and len(goodput) >= LEAST_SECONDS:
@@ -186,10 +198,14 @@ def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str,
 
 
 def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return means of samples over whole seconds, without the first seconds of the flow."""
+    """Return values for whole seconds, without the first seconds of the flow.
+
+    Rates are means over each second. Windows and round-trip times are the last sample of each
+    second, so that they do not depend on how often the measuring program takes samples.
+    """
     if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
         return {}
-    second = np.ceil(samples["t_s"] - 1e-6).astype(int)
+    second = np.ceil(samples["t_s"] - _LATE_S).astype(int)
     kept = second > second[0] + _SETTLED_S
     found = {}
     for name in ("goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s"):
@@ -200,9 +216,13 @@ def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
         use = kept & np.isfinite(values)
         if use.sum() < LEAST_SECONDS:
             continue
-        counts = np.bincount(second[use])
-        sums = np.bincount(second[use], weights=values[use])
-        found[name] = (sums[counts > 0] / counts[counts > 0]).astype(np.float64)
+        if name.endswith("_mbit_s"):
+            counts = np.bincount(second[use])
+            sums = np.bincount(second[use], weights=values[use])
+            found[name] = (sums[counts > 0] / counts[counts > 0]).astype(np.float64)
+        else:
+            _, places = np.unique(second[use][::-1], return_index=True)
+            found[name] = values[use][::-1][places]
     lengths = {len(values) for values in found.values()}
     return found if len(lengths) <= 1 else {k: v for k, v in found.items() if k == "goodput_mbit_s"}
 

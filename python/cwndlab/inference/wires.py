@@ -22,6 +22,11 @@ LEAST_BURST = 1.5
 """Mean length of loss bursts, in packets, below which losses are modelled as independent."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
+_LEAST_OF_SHORTEST, _LEAST_OF_SMOOTHED = 0.6, 0.1
+"""Lower limits of a link's round-trip time, relative to the measured minimum.
+
+The second applies to the minimum of smoothed samples of a flow that never emptied a long queue.
+"""
 
 _QUEUE = Dimension("queue", "Queue", "BDP", 0.05, 20)
 _LOSS = Dimension("loss", "Random loss", "%", 1e-5, 3)
@@ -30,14 +35,15 @@ _JITTER = Dimension("jitter", "Jitter", "ms", 0.02, 50)
 _VARIATION = Dimension("variation", "Variation in the rate", "", 0.005, 0.6)
 
 
-def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+def wire(goodput_mbit_s: float, trip: Dimension) -> Family:
     """Return the family of wires with a drop-tail queue, loss bursts, jitter and a varying rate."""
     return Family(
         "wire",
         "wire",
         "wired links",
         (
-            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            _rate(goodput_mbit_s),
+            trip,
             _QUEUE,
             _LOSS,
             _BURST,
@@ -48,9 +54,8 @@ def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
     )
 
 
-def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
     """Return the family of wires on which a token bucket drops packets that exceed its rate."""
-    _, trip = _rate_and_trip(goodput_mbit_s, shortest_rtt_ms)
     return Family(
         "policed",
         "wire",
@@ -70,14 +75,15 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
     )
 
 
-def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
     """Return the family of wires with CoDel or PIE as queue management."""
     return Family(
         "managed",
         "wire",
         "wired links with active queue management",
         (
-            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            _rate(goodput_mbit_s),
+            trip,
             Dimension.of_choices("aqm", "Queue management", _MANAGED),
             Dimension("target", "Target queueing delay", "ms", 2, 60),
             _LOSS,
@@ -88,14 +94,15 @@ def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
     )
 
 
-def shared(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
     """Return the family of wires on which CUBIC flows compete during a part of the run."""
     return Family(
         "shared",
         "wire",
         "wired links with competing flows",
         (
-            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            _rate(goodput_mbit_s),
+            trip,
             _QUEUE,
             _LOSS,
             Dimension("others", "Number of competing flows", "", 0.6, 6.4),
@@ -115,17 +122,20 @@ def shared(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
     )
 
 
-def _rate_and_trip(goodput_mbit_s: float, shortest_rtt_ms: float) -> tuple[Dimension, Dimension]:
-    return (
-        Dimension("rate", "Rate", "Mbit/s", 0.9 * goodput_mbit_s, 12 * goodput_mbit_s),
-        Dimension(
-            "round_trip",
-            "Round-trip time, empty queue",
-            "ms",
-            0.6 * shortest_rtt_ms,
-            1.02 * shortest_rtt_ms,
-        ),
+def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimension:
+    """Return the parameter of a link's round-trip time; for `is_smoothed`, see `families`."""
+    least = _LEAST_OF_SMOOTHED if is_smoothed else _LEAST_OF_SHORTEST
+    return Dimension(
+        "round_trip",
+        "Round-trip time, empty queue",
+        "ms",
+        least * shortest_rtt_ms,
+        1.02 * shortest_rtt_ms,
     )
+
+
+def _rate(goodput_mbit_s: float) -> Dimension:
+    return Dimension("rate", "Rate", "Mbit/s", 0.9 * goodput_mbit_s, 12 * goodput_mbit_s)
 
 
 def _base(value: dict[str, float], queue: float) -> dict[str, Any]:

@@ -319,7 +319,7 @@ def test_the_next_measurement_is_the_one_that_tells_the_links_apart() -> None:
     assert best.is_worthwhile
     assert best.regret > 0.1
     assert best.regret_after < 0.01
-    assert best.command() == "iperf3 -c SERVER -t 60 -C vegas --json"
+    assert best.command() == "iperf3 -c SERVER -t 60 -C vegas -i 0.1 --json"
     assert next_measurement(found, 40.0, set(found.goodput_mbit_s)) is None
 
 

@@ -1,0 +1,105 @@
+"""Measurements of programs that report only the smoothed round-trip time, once a second."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import cwndlab as cw
+from cwndlab.api.fitting import measured_flow
+from cwndlab.inference.families import families
+from cwndlab.inference.fitting import fit_flow
+from cwndlab.inference.measurement import MeasuredFlow
+from cwndlab.inference.simulation import Simulation
+from cwndlab.inference.summaries import by_second, summarize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PERCENTILES = ("rtt_p95_ms", "rtt_p99_ms")
+
+
+def as_iperf3_reports(flow: MeasuredFlow) -> MeasuredFlow:
+    """Return a flow with only what the JSON output of an iperf3 client contains."""
+    smoothed = flow.samples["srtt_ms"][flow.samples["srtt_ms"] > 0]
+    hidden = dict.fromkeys((*_PERCENTILES, "recoveries", "timeouts", "retransmission_bursts"))
+    base = {"rtt_base_ms": smoothed.min(), "rtt_p50_ms": float(np.median(smoothed))}
+    samples = {name: flow.samples[name] for name in ("t_s", "srtt_ms", "cwnd_pkts")}
+    return MeasuredFlow(flow.place, {**flow.row, **hidden, **base}, samples, flow.losses_s)
+
+
+@pytest.mark.parametrize(("interval", "most"), [("1 s", 110.0), ("100 ms", 50.0)])
+def test_the_delay_of_a_queue_that_never_empties_is_not_taken_for_that_of_the_path(
+    interval: str, most: float, tmp_path: Path
+) -> None:
+    """The queue adds at least 40 ms; only samples of the first tenths of a second are shorter."""
+    study = cw.Study(
+        link="rate=4 Mbit/s,delay=20 ms,queue=80 packets",
+        algorithm="cubic",
+        duration="15 s",
+        record={"samples": interval},
+    )
+    flow = as_iperf3_reports(measured_flow(study.run(tmp_path / "measured")))
+    assert flow.is_smoothed
+    assert "rtt_base" not in flow.numbers()
+    found = fit_flow(flow, jobs=2, kind="wire", rounds=3)
+    round_trip = found.posterior.estimates()[1]
+    assert round_trip.low <= 40 <= round_trip.high < most
+    assert found.check.widening < 2
+
+
+def test_only_round_trip_times_of_the_same_kind_are_compared(tmp_path: Path) -> None:
+    study = cw.Study(
+        link="rate=4 Mbit/s,delay=20 ms,queue=20 packets",
+        algorithm="cubic",
+        duration="12 s",
+        record={"samples": "1 s"},
+    )
+    flow = measured_flow(study.run(tmp_path / "measured"))
+    assert not flow.is_smoothed
+    assert {"rtt_base", "rtt_p50"} <= flow.numbers().keys()
+    assert not {"srtt_least", "srtt_mid"} & flow.numbers().keys()
+    smoothed = as_iperf3_reports(flow)
+    assert not {"rtt_base", "rtt_p50"} & smoothed.numbers().keys()
+    assert {"srtt_least", "srtt_mid"} <= smoothed.numbers().keys()
+
+
+def test_a_path_may_be_much_shorter_than_the_minimum_of_smoothed_samples() -> None:
+    for is_smoothed, low in ((False, 60.0), (True, 10.0)):
+        for family in families(5.0, 100.0, "wire", is_smoothed=is_smoothed):
+            trip = next(each for each in family.parameters if each.name == "round_trip")
+            assert (trip.low, trip.high) == pytest.approx((low, 102.0))
+
+
+def test_reports_that_are_milliseconds_late_belong_to_their_second() -> None:
+    late = np.array([1.004, 2.0001, 3.0, 4.009, 5.0, 6.012, 7.0, 8.0, 9.006, 10.0, 11.0, 12.01])
+    assert len(by_second({"t_s": late, "srtt_ms": late})["srtt_ms"]) == 9
+    row = {"window_s": 60.0}
+    late_losses, losses = (
+        summarize(row, {}, np.array([10.0 + late, 20.0, 30.0 + late])) for late in (0.012, 0.0)
+    )
+    assert late_losses == losses
+
+
+@pytest.mark.parametrize(
+    ("step_s", "interval_s"), [(0.01, 0.1), (0.1, 0.1), (0.5, 0.5), (1.13, 1.0), (5.0, 1.0)]
+)
+def test_links_are_sampled_as_often_as_the_measurement(step_s: float, interval_s: float) -> None:
+    samples = {"t_s": np.arange(1, 30) * step_s}
+    assert MeasuredFlow("here", {}, samples).interval_s == pytest.approx(interval_s)
+    simulation = Simulation(3.0, 1, interval_s)
+    family = families(3.0, 40.0, "wire")[0]
+    point = np.full(len(family.parameters), 0.4)
+    (flow,) = simulation.flows([(family, point, 1)], "cubic")
+    assert flow is not None
+    assert np.diff(flow.samples["t_s"]) == pytest.approx(interval_s)
+
+
+def test_a_window_does_not_depend_on_how_often_samples_are_taken() -> None:
+    often = np.arange(0.1, 20.05, 0.1)
+    once = often[9::10]
+    rows = [{"t_s": at, "cwnd_pkts": 10 + at, "goodput_mbit_s": 1 + at} for at in (often, once)]
+    windows = [by_second(samples)["cwnd_pkts"] for samples in rows]
+    assert windows[0] == pytest.approx(windows[1])
