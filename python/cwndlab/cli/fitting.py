@@ -209,8 +209,7 @@ def _side(found: Fit) -> str:
 def _next(found: Fit) -> list[str]:
     """Return lines that propose the next measurement; none if no measurement would help much."""
     measured = {flow.algorithm for flow in found.flows}
-    base = float(found.flows[0].row["rtt_base_ms"])
-    best = next_measurement(found.outcomes(CANDIDATES), base, measured)
+    best = next_measurement(found.outcomes(CANDIDATES), measured)
     if best is None or not best.is_worthwhile:
         return []
     before, after = 100 * best.regret, 100 * best.regret_after
@@ -265,8 +264,7 @@ def _prediction_row(each: Prediction) -> dict[str, Any]:
 def _document(found: Fit, predictions: list[Prediction]) -> dict[str, Any]:
     check = found.check
     measured = {flow.algorithm for flow in found.flows}
-    base = float(found.flows[0].row["rtt_base_ms"])
-    best = next_measurement(found.outcomes(CANDIDATES), base, measured)
+    best = next_measurement(found.outcomes(CANDIDATES), measured)
     return {
         "algorithm": found.flows[0].algorithm,
         "families": {each.family.name: each.probability for each in found.posterior.members},

@@ -52,6 +52,8 @@ class Outcomes:
 
     goodput_mbit_s: dict[str, Floats]
     queueing_delay_p95_ms: dict[str, Floats]
+    rtt_base_ms: Floats
+    """Minimum round-trip time on each link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Fit:
     posterior: Posterior
     check: Check
     simulation: Simulation
-    _kept: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+    _kept: dict[str, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
 
     @property
     def duration_s(self) -> float:
@@ -86,18 +88,20 @@ class Fit:
         for algorithm in algorithms:
             if algorithm in self._kept:
                 continue
-            goodput, delay = np.full((2, len(draws)), np.nan)
+            goodput, delay, base = np.full((3, len(draws)), np.nan)
             for n, flow in enumerate(self.simulation.flows(draws, algorithm)):
                 if flow is not None and flow.row.get("rtt_p95_ms") is not None:
                     goodput[n] = flow.row["goodput_mbit_s"]
-                    delay[n] = flow.row["rtt_p95_ms"] - flow.row["rtt_base_ms"]
+                    base[n] = flow.row["rtt_base_ms"]
+                    delay[n] = flow.row["rtt_p95_ms"] - base[n]
             if self.check.is_explained:
                 goodput = np.exp(self._adjusted(np.log(np.maximum(goodput, 1e-6))))
                 delay = np.expm1(np.maximum(self._adjusted(np.log1p(np.maximum(delay, 0))), 0))
-            self._kept[algorithm] = goodput, delay
+            self._kept[algorithm] = goodput, delay, base
         return Outcomes(
             {name: self._kept[name][0] for name in algorithms},
             {name: self._kept[name][1] for name in algorithms},
+            np.fmin.reduce([self._kept[name][2] for name in algorithms]),
         )
 
     def _adjusted(self, values: Floats) -> Floats:

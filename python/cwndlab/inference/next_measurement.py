@@ -44,14 +44,11 @@ class NextMeasurement:
         return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} -i 0.1 --json"
 
 
-def next_measurement(
-    found: Outcomes, base_rtt_ms: float, measured: Collection[str]
-) -> NextMeasurement | None:
+def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurement | None:
     """Return the most useful next measurement; None if all algorithms have been measured.
 
     Args:
         found: predicted goodput and delay of the candidate algorithms on the inferred links.
-        base_rtt_ms: the minimum round-trip time.
         measured: algorithms of earlier measurements.
     """
     names = list(found.goodput_mbit_s)
@@ -59,7 +56,7 @@ def next_measurement(
     delay = np.array([found.queueing_delay_p95_ms[name] for name in names])
     whole = np.isfinite(goodput).all(axis=0)
     goodput, delay = goodput[:, whole], delay[:, whole]
-    power = goodput / (base_rtt_ms + delay)
+    power = goodput / (found.rtt_base_ms[whole] + delay)
     loss = 1 - power / power.max(axis=0)
     now = _regret(loss, np.ones((loss.shape[1],) * 2))
     options = []

@@ -312,15 +312,16 @@ def test_the_next_measurement_is_the_one_that_tells_the_links_apart() -> None:
             "vegas": np.where(kinds, 2.0, 4.0),
         },
         dict.fromkeys(("cubic", "bbr", "reno", "vegas"), same),
+        np.full(40, 40.0),
     )
-    best = next_measurement(found, 40.0, {"cubic", "bbr", "reno"})
+    best = next_measurement(found, {"cubic", "bbr", "reno"})
     assert best is not None
     assert best.algorithm == "vegas"
     assert best.is_worthwhile
     assert best.regret > 0.1
     assert best.regret_after < 0.01
     assert best.command() == "iperf3 -c SERVER -t 60 -C vegas -i 0.1 --json"
-    assert next_measurement(found, 40.0, set(found.goodput_mbit_s)) is None
+    assert next_measurement(found, set(found.goodput_mbit_s)) is None
 
 
 def test_losses_are_numbers_of_their_seconds() -> None:
