@@ -449,11 +449,12 @@ def probe(
     traces: Mapping[str, bytes],
     direction: str,
     user: int,
-    sent_ns: list[int],
+    sent: list[tuple[int, int]],
 ) -> list[int | None]:
-    """Send packets of 1500 bytes over a scenario's path at given times, for one user.
+    """Send packets over a scenario's path in one direction, for one user.
 
-    The scenario's flows are ignored, and the GIL is released meanwhile.
+    `sent` contains the time in nanoseconds and the size in bytes of each packet, including its IP
+    header. The scenario's flows are ignored, and the GIL is released meanwhile.
 
     Returns:
         The delay of each packet in nanoseconds; None if it is lost.

@@ -40,6 +40,7 @@ _OF_RATES = (
     "light_trace",
     "light_after",
     "busy_delay",
+    "light_first",
     "hold",
 )
 

@@ -9,7 +9,7 @@ use core::num::NonZeroU32;
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Probability;
+use crate::{OpportunityTrace, Probability};
 
 /// One wire of a chain: policer, loss and outages, then the queue, the rate, and the delay.
 ///
@@ -116,6 +116,13 @@ pub struct LightConfig {
     /// The part of the trains' delays that is propagation, which the stage's delay includes.
     #[serde(rename = "delay_ns")]
     pub delay: Duration,
+    /// Size of the first packet of each train on the wire; the others fill an opportunity.
+    #[serde(default = "opportunity_bytes")]
+    pub first_bytes: u32,
+}
+
+fn opportunity_bytes() -> u32 {
+    OpportunityTrace::OPPORTUNITY.0 as u32
 }
 
 impl Default for RateConfig {

@@ -14,12 +14,17 @@ const AFTER: Duration = Duration::from_millis(20);
 
 /// A stage with packet trains and a trace under load; its delay is that of the fastest train.
 fn stage(light: &str, heavy: &str) -> (StageConfig, Traces) {
+    stage_with(light, heavy, 1504)
+}
+
+fn stage_with(light: &str, heavy: &str, first_bytes: u32) -> (StageConfig, Traces) {
     let (stage, mut traces) = mahimahi(heavy.as_bytes());
     let light = LightTrace::parse(light.as_bytes()).expect("trains");
     let delay = light.shortest_delay();
     traces.insert_light("light", light);
     let RateConfig::Mahimahi { path, .. } = stage.rate else { unreachable!("it was one") };
-    let light = Some(LightConfig { path: "light".to_owned(), after: AFTER, delay });
+    let path_of_light = "light".to_owned();
+    let light = Some(LightConfig { path: path_of_light, after: AFTER, delay, first_bytes });
     (StageConfig { rate: RateConfig::Mahimahi { path, light }, delay, ..stage }, traces)
 }
 
@@ -52,8 +57,8 @@ fn a_burst_leaves_like_its_train_and_then_at_the_opportunities_under_load() {
 #[test]
 fn opportunities_under_load_that_pass_during_the_train_are_wasted() {
     let mut link = link("0 5 0 15\n100 5 0\n", "10\n");
-    let outcome = run(&mut link, &full(&[2_000; 3]), ms(100));
-    assert_eq!(micros(&outcome), [7_000, 22_000, 25_000]);
+    let outcome = run(&mut link, &full(&[16_000; 3]), ms(100));
+    assert_eq!(micros(&outcome), [21_000, 36_000, 45_000]);
 }
 
 #[test]
@@ -77,14 +82,45 @@ fn small_packets_share_the_bytes_of_a_trains_packet() {
     let mut link = link("0 5 0 1\n100 5 0\n", "10\n");
     let frames: Vec<_> = (0..40).map(|number| (ms(2), Frame::new(number, 70))).collect();
     let outcome = run(&mut link, &frames, ms(100));
-    // With framing, 74 bytes: 20 in the first 1504 bytes; the 21st needs bytes of the second.
-    let count = |at| micros(&outcome).iter().filter(|&&left| left == at).count();
-    assert_eq!([count(7_000), count(8_000)], [20, 20]);
+    // With framing, 74 bytes: 20 in the first 1504 bytes; the 21st needs 50 bytes of the second,
+    // which leave in proportion, and the 40th 1456 bytes.
+    let left = micros(&outcome);
+    assert_eq!(left[..20], [7_000; 20]);
+    assert_eq!([left[20], left[39]], [7_000 + 50_000 / 1504, 7_000 + 1_456_000 / 1504]);
     // The last bytes of a train are not enough for a whole packet.
     let mut link = self::link("0 5 0 1\n100 5 0\n", "10\n");
     let frames: Vec<_> = (0..41).map(|number| (ms(2), Frame::new(number, 70))).collect();
     let outcome = run(&mut link, &frames, ms(100));
     assert_eq!(micros(&outcome).last(), Some(&15_000));
+}
+
+#[test]
+fn a_short_first_packet_of_a_train_stands_for_short_packets() {
+    let (stage, traces) = stage_with("0 5 0 3 6\n100 5 0\n", "10\n", 96);
+    let mut link = AnyLink::one_way(&[stage], &traces, 1, "forward").expect("valid settings");
+    let sizes = [92, 1500, 748];
+    let frame = |(number, &bytes)| (ms(20), Frame::new(number as u32, bytes));
+    let frames: Vec<_> = sizes.iter().enumerate().map(frame).collect();
+    let outcome = run(&mut link, &frames, ms(100));
+    assert_eq!(micros(&outcome), [25_000, 28_000, 29_500]);
+}
+
+#[test]
+fn a_burst_that_begins_while_a_train_is_on_its_way_is_as_slow_as_the_train() {
+    // In a fade, the packets of the train at 0 ms leave at 5, 25 and 45 ms.
+    let light = "0 10 0 20 40\n200 5 0 0 0\n";
+    let mut link = link(light, "10\n");
+    // Without the fade, the packets would leave after 5, 25 and 45 ms. At 30 ms, the next packet of
+    // the train leaves at 45 ms; then the train is over.
+    let outcome = run(&mut link, &full(&[30_000]), ms(100));
+    assert_eq!(micros(&outcome), [50_000]);
+    let mut link = self::link(light, "10\n");
+    let outcome = run(&mut link, &full(&[8_000, 8_000]), ms(100));
+    assert_eq!(micros(&outcome), [30_000, 50_000]);
+    // When all packets have left, the burst has the delays of the train again.
+    let mut link = self::link(light, "10\n");
+    let outcome = run(&mut link, &full(&[46_000, 46_000]), ms(200));
+    assert_eq!(micros(&outcome), [56_000, 76_000]);
 }
 
 #[test]
@@ -132,7 +168,12 @@ type Trains = Vec<(u64, u64, Vec<u64>)>;
 /// Arrival times at the far end in ns, by the rules, byte for byte and packet for packet.
 ///
 /// Arrivals are times in ns and IP lengths.
-fn reference(trains: &Trains, stamps_ms: &[u64], arrivals: &[(u64, u32)]) -> Vec<u64> {
+fn reference(
+    trains: &Trains,
+    first_bytes: u64,
+    stamps_ms: &[u64],
+    arrivals: &[(u64, u32)],
+) -> Vec<u64> {
     let last = trains[trains.len() - 1].0;
     let before = trains.iter().map(|train| train.0).filter(|&start| start < last).max();
     let period_us = last + before.map_or(1_000_000, |before| last - before);
@@ -155,9 +196,19 @@ fn reference(trains: &Trains, stamps_ms: &[u64], arrivals: &[(u64, u32)]) -> Vec
             recent = if recent.0 == last { (last, recent.1 + 1) } else { (last, 0) };
             let sent = &trains[last - recent.1 % (last + 1).min(8)];
             let begins = at + (sent.1 - shortest_us) * 1000;
-            // One entry for each byte of the train.
-            let bytes = |offset: &u64| core::iter::repeat_n(begins + offset * 1000, 1504);
-            room = sent.2.iter().flat_map(bytes).rev().collect();
+            room = bytes_of(&sent.2, first_bytes, begins);
+            // The packets of the last train that have been sent but leave later.
+            let train = &trains[last];
+            if train.0 <= now_us {
+                let lap = at - at % (period_us * 1000);
+                let first_at = lap + (train.0 + train.1 - shortest_us) * 1000;
+                let packet = train.2.iter().filter(|&&us| first_at + us * 1000 <= at).count();
+                let size = if packet == 0 { first_bytes } else { 1504 };
+                let ahead = bytes_of(&train.2[packet..], size, first_at);
+                for (byte, ahead) in room.iter_mut().rev().zip(ahead.iter().rev()) {
+                    *byte = (*byte).max(*ahead);
+                }
+            }
             in_burst = true;
         }
         let earliest = at.max(free.unwrap_or(0));
@@ -197,6 +248,22 @@ fn reference(trains: &Trains, stamps_ms: &[u64], arrivals: &[(u64, u32)]) -> Vec
     arrived
 }
 
+/// When each byte of a train leaves, the last one first.
+fn bytes_of(offsets_us: &[u64], first_bytes: u64, begins: u64) -> Vec<u64> {
+    let mut bytes = Vec::new();
+    for (packet, &offset) in offsets_us.iter().enumerate() {
+        if packet == 0 {
+            bytes.extend((0..first_bytes).map(|_| begins + offset * 1000));
+            continue;
+        }
+        let before = offsets_us[packet - 1];
+        let part = |byte: u64| begins + before * 1000 + (offset - before) * 1000 * byte / 1504;
+        bytes.extend((1..=1504).map(part));
+    }
+    bytes.reverse();
+    bytes
+}
+
 fn trains() -> impl Strategy<Value = Trains> {
     let train = (1_u64..40_000, 3_000_u64..30_000, prop::collection::vec(0_u64..4_000, 0..8));
     prop::collection::vec(train, 1..6).prop_map(|trains| {
@@ -229,6 +296,7 @@ proptest! {
         gaps_ms in prop::collection::vec(0_u64..12, 1..12),
         seed in any::<u64>(),
         is_dequeued in any::<bool>(),
+        first_bytes in 40_u32..=1504,
     ) {
         let stamps_ms: Vec<u64> = gaps_ms
             .iter()
@@ -245,7 +313,7 @@ proptest! {
             (at, if random.below(3) == 0 { 52 } else { 1500 })
         }).collect();
         let heavy: String = stamps_ms.iter().map(|stamp| format!("{stamp}\n")).collect();
-        let (mut stage, traces) = stage(&text(&trains), &heavy);
+        let (mut stage, traces) = stage_with(&text(&trains), &heavy, first_bytes);
         if is_dequeued {
             // A CoDel that never drops.
             let (target, interval) = (Duration::from_secs(90), Duration::from_secs(100));
@@ -257,7 +325,7 @@ proptest! {
             (Time::from_nanos(at), Frame::new(number as u32, bytes))
         }).collect();
         let outcome = run(&mut link, &frames, Time::from_secs(15));
-        let expected = reference(&trains, &stamps_ms, &arrivals);
+        let expected = reference(&trains, first_bytes.into(), &stamps_ms, &arrivals);
         let got: Vec<u64> = outcome.left.iter().map(|left| left.at.as_nanos()).collect();
         prop_assert_eq!(outcome.numbers(), (0..120).collect::<Vec<_>>());
         prop_assert_eq!(got, expected);

@@ -31,6 +31,7 @@ fn rates() -> impl Strategy<Value = RateConfig> {
         (0_u64..30).prop_map(|after_ms| RateConfig::Mahimahi {
             path: "mahimahi".to_owned(),
             light: Some(LightConfig {
+                first_bytes: 100,
                 path: "light".to_owned(),
                 after: Duration::from_millis(after_ms),
                 delay: Duration::from_millis(3),

@@ -163,7 +163,7 @@ fn saturate<'py>(
     columns::saturation(py, saturation)
 }
 
-/// Measures the delays of packets that are sent at given times, and releases the GIL meanwhile.
+/// Measures the delays of packets, given as their times of sending in ns and their sizes, and releases the GIL meanwhile.
 #[pyfunction]
 fn probe(
     py: Python<'_>,
@@ -171,14 +171,15 @@ fn probe(
     traces: BTreeMap<String, Vec<u8>>,
     direction: &str,
     user: u16,
-    sent_ns: Vec<u64>,
+    sent: Vec<(u64, u32)>,
 ) -> PyResult<Vec<Option<u64>>> {
     let direction = direction_of(direction)?;
     py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;
         let mut known = Traces::new();
         read_traces(&scenario, &traces, &mut known)?;
-        let sent: Vec<Time> = sent_ns.into_iter().map(Time::from_nanos).collect();
+        let sent: Vec<(Time, u32)> =
+            sent.into_iter().map(|(at_ns, bytes)| (Time::from_nanos(at_ns), bytes)).collect();
         let delays =
             cwndlab_sim::probe(&scenario.path, &known, scenario.seed, direction, user, &sent);
         let delays = delays.map_err(errors::scenario)?;

@@ -11,8 +11,9 @@ use crate::saturate::Probe;
 /// After this time, a packet is lost.
 const LONGEST_DELAY: Duration = Duration::from_secs(100);
 
-/// Sends packets of 1500 bytes in one direction of a path for one of its users, and returns the
-/// delay of each packet, in the order of sending; `None` if the packet is lost.
+/// Sends packets in one direction of a path for one of its users, and returns the delay of each
+/// packet, in the order of sending; `None` if the packet is lost. `sent` contains the time and the
+/// size in bytes, with its IP header, of each packet.
 ///
 /// # Errors
 /// If the path's settings contradict each other, a trace is missing, or a packet is sent before
@@ -23,12 +24,12 @@ pub fn probe(
     seed: u64,
     direction: Direction,
     user: u16,
-    sent: &[Time],
+    sent: &[(Time, u32)],
 ) -> Result<Vec<Option<Duration>>, ScenarioError> {
     if user == 0 || path.users().is_some_and(|users| user > users) {
         return Err(ScenarioError::new("user", format!("there is no user {user}")));
     }
-    if !sent.is_sorted() {
+    if !sent.is_sorted_by_key(|&(at, _)| at) {
         return Err(ScenarioError::new("sent", "the times must not decrease".to_owned()));
     }
     let mut link: AnyLink<Probe> =
@@ -36,15 +37,15 @@ pub fn probe(
     let port = direction.port(user);
     let mut delays = vec![None; sent.len()];
     let mut inside = 0_usize;
-    for (number, &at) in sent.iter().enumerate() {
+    for (number, &(at, bytes)) in sent.iter().enumerate() {
         receive(&mut link, at, &mut inside, &mut delays);
-        let probe = Probe { sent: at, user, number };
+        let probe = Probe { sent: at, user, number, bytes };
         if link.handle_packet(at, port, probe) != Admission::Dropped {
             inside += 1;
         }
         receive(&mut link, at, &mut inside, &mut delays);
     }
-    if let Some(&last) = sent.last() {
+    if let Some(&(last, _)) = sent.last() {
         let end = last + LONGEST_DELAY;
         while inside > 0 && link.wake_time() <= end {
             let now = link.wake_time();
@@ -80,12 +81,13 @@ mod tests {
             "rate": {"kind": "fixed", "bits_per_sec": 12000000}, "delay_ns": 20000000,
             "queue": {"kind": "drop_tail", "packets": 3}}]}"#;
         let path: PathConfig = serde_json::from_str(json).expect("a path");
-        let mut sent = vec![Time::from_millis(5); 4];
-        sent.push(Time::from_millis(50));
+        let mut sent = vec![(Time::from_millis(5), 1500); 4];
+        sent.push((Time::from_millis(50), 750));
         let delays = probe(&path, &Traces::new(), 1, Direction::Forward, 1, &sent);
-        let ms = |ms| Some(Duration::from_millis(ms));
-        assert_eq!(delays.expect("a path"), [ms(21), ms(22), ms(23), None, ms(21)]);
-        sent.push(Time::ZERO);
+        let us = |us| Some(Duration::from_micros(us));
+        let expected = [us(21_000), us(22_000), us(23_000), None, us(20_500)];
+        assert_eq!(delays.expect("a path"), expected);
+        sent.push((Time::ZERO, 1500));
         let refused = probe(&path, &Traces::new(), 1, Direction::Forward, 1, &sent);
         let refused = refused.expect_err("the times are not sorted").to_string();
         assert_eq!(refused, "sent: the times must not decrease");

@@ -48,11 +48,12 @@ pub(crate) struct Probe {
     pub(crate) sent: Time,
     pub(crate) user: u16,
     pub(crate) number: usize,
+    pub(crate) bytes: u32,
 }
 
 impl Packet for Probe {
     fn wire_bytes(&self) -> u32 {
-        PACKET_BYTES
+        self.bytes
     }
 
     fn flow(&self) -> u32 {
@@ -131,7 +132,8 @@ struct Source {
 impl Source {
     fn send(&mut self, now: Time) -> Admission {
         let Self { port, user, .. } = *self;
-        self.link.handle_packet(now, port, Probe { sent: now, user, number: 0 })
+        let probe = Probe { sent: now, user, number: 0, bytes: PACKET_BYTES };
+        self.link.handle_packet(now, port, probe)
     }
 
     /// Sends until the queue is full.

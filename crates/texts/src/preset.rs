@@ -221,7 +221,7 @@ fn with_own_keys(given: &Value, own: &Value) -> Value {
 
 const MEDIA: [&str; 2] = ["cell", "wifi"];
 const KEYS_OF_ANY: [&str; 5] = ["name", "preset", "period", "server", "wire"];
-const RATE_KEYS: [&str; 10] = [
+const RATE_KEYS: [&str; 11] = [
     "rate",
     "burst",
     "trace",
@@ -232,6 +232,7 @@ const RATE_KEYS: [&str; 10] = [
     "light_trace",
     "light_after",
     "busy_delay",
+    "light_first",
 ];
 const PRESET_KEYS: [&str; 8] =
     ["title", "description", "link", "reverse_link", "period", "sources", "ranges", "fixed"];

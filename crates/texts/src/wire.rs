@@ -36,6 +36,8 @@ struct Light {
     after_ns: u64,
     /// The part of their delays that is propagation.
     busy_delay_ns: u64,
+    /// Size of the first packet of each train, if it is not a full one.
+    first_bytes: Option<u64>,
 }
 
 impl<'a> Wire<'a> {
@@ -76,7 +78,7 @@ impl<'a> Wire<'a> {
             None => recording.light,
         };
         let Some(PacketTrains { name, shortest_delay_ns }) = trains else {
-            return match ["light_after", "busy_delay"].iter().find(|key| has(self.table, key)) {
+            return match LIGHT_KEYS.iter().find(|key| has(self.table, key)) {
                 None => Ok(None),
                 Some(key) => {
                     let message =
@@ -97,7 +99,12 @@ impl<'a> Wire<'a> {
             return Err(self.problem("busy_delay", message));
         }
         let after_ns = self.duration("light_after").unwrap_or(LIGHT_AFTER_NS);
-        Ok(Some(Light { name, after_ns, busy_delay_ns }))
+        let first_bytes = self.size("light_first");
+        if first_bytes.is_some_and(|bytes| bytes == 0 || bytes > MOST_FIRST_BYTES) {
+            let message = "the first packet of a train has 1 to 1500 bytes";
+            return Err(self.problem("light_first", message));
+        }
+        Ok(Some(Light { name, after_ns, busy_delay_ns, first_bytes }))
     }
 
     /// The delay of packets while its link with packet trains is sending; 0 without trains.
@@ -117,9 +124,12 @@ impl<'a> Wire<'a> {
                 let framing_bytes = framing.unwrap_or(MAHIMAHI_FRAMING_BYTES);
                 let mut rate = json!({"kind": "mahimahi", "path": name});
                 if let Some(light) = self.light(files)? {
-                    let Light { name, after_ns, busy_delay_ns } = light;
+                    let Light { name, after_ns, busy_delay_ns, first_bytes } = light;
                     rate["light"] =
                         json!({"path": name, "after_ns": after_ns, "delay_ns": busy_delay_ns});
+                    if let Some(bytes) = first_bytes {
+                        rate["light"]["first_bytes"] = json!(bytes + framing_bytes);
+                    }
                 }
                 return Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: true });
             }
@@ -379,6 +389,11 @@ fn thousands(count: u128) -> String {
 pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";
 const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
 const LIGHT_AFTER_NS: u64 = 10_000_000;
+
+/// Keys that apply to packet trains.
+const LIGHT_KEYS: [&str; 3] = ["light_after", "busy_delay", "light_first"];
+
+const MOST_FIRST_BYTES: u64 = 1500;
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
 const AQM_PACKETS: u64 = 1000; // Linux's codel qdisc; high, to leave drops to the AQM
 const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3

@@ -125,6 +125,17 @@ fn packet_trains_are_a_part_of_a_trace_and_add_their_shortest_delay() {
     let found = path(json!("trace:a.down,light_trace=a.light,busy_delay=4 ms,delay=1 ms"));
     assert_eq!(found["forward"][0]["rate"]["light"]["delay_ns"], 4_000_000);
     assert_eq!(found["forward"][0]["delay_ns"], 5_000_000);
+    // The framing of 4 bytes that Mahimahi adds to each packet.
+    let found = path(json!("trace:a.down,light_trace=a.light,light_first=92 B"));
+    assert_eq!(found["forward"][0]["rate"]["light"]["first_bytes"], 96);
+    assert_eq!(
+        refused(json!("trace:a.down,light_trace=a.light,light_first=0 B")),
+        "link.light_first: the first packet of a train has 1 to 1500 bytes"
+    );
+    assert_eq!(
+        refused(json!("trace:a.down,light_trace=a.light,light_first=1501 B")),
+        "link.light_first: the first packet of a train has 1 to 1500 bytes"
+    );
     assert_eq!(
         refused(json!("trace:a.down,light_trace=a.light,busy_delay=8 ms")),
         "link.busy_delay: the delay of the busy link is longer than the shortest base delay of the \

@@ -345,6 +345,13 @@ const BUSY_DELAY: Key = optional(
     "one-way delay of a packet that arrives while a link with packet trains is sending; if absent, \
      the shortest base delay of the trains",
 );
+const LIGHT_FIRST: Key = optional(
+    "light_first",
+    "",
+    FEW_BYTES,
+    "size of the first packet of each packet train, with its IP header, if it is smaller than the \
+     others, which have 1500 bytes; if absent, 1500 bytes",
+);
 const HOLD: Key = usual(
     "hold",
     "",
@@ -433,6 +440,7 @@ const WIRE: &[Key] = &[
     LIGHT_TRACE,
     LIGHT_AFTER,
     BUSY_DELAY,
+    LIGHT_FIRST,
     HOLD,
     QUEUE,
     AQM,
@@ -579,9 +587,9 @@ const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
     found
 }
 
-static CHAIN_WIRE_KEYS: [Key; 25] = joined(&[WIRE, BACK]);
-static CHAIN_STAGE_KEYS: [Key; 37] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
-static LINK_KEYS: [Key; 40] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
+static CHAIN_WIRE_KEYS: [Key; 26] = joined(&[WIRE, BACK]);
+static CHAIN_STAGE_KEYS: [Key; 38] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
+static LINK_KEYS: [Key; 41] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",

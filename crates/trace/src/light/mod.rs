@@ -131,6 +131,16 @@ impl LightTrace {
         (delay + grid.wait(within)).saturating_sub(grid.wait(Time::ZERO + start))
     }
 
+    /// When the train with this index was sent for the last time by `time`, if it was.
+    ///
+    /// # Panics
+    /// If there is no such train.
+    pub fn sent(&self, index: usize, time: Time) -> Option<Time> {
+        let within = Duration::from_nanos(time.as_nanos() % self.period.as_nanos());
+        let start = self.rows[index].start;
+        (start <= within).then(|| time - (within - start))
+    }
+
     /// Index of the last train that was sent by `time`, or of the first train before it was sent.
     pub fn train_at(&self, time: Time) -> usize {
         let within = Duration::from_nanos(time.as_nanos() % self.period.as_nanos());
