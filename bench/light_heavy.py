@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab import core
+from cwndlab.measure.busy import BusyState, Pairs
+from cwndlab.measure.light_heavy import FIRST_BYTES, full_packets
 from cwndlab.run.saturation import PACKET_BYTES, saturate
 from cwndlab.schema import scenario as si
 from cwndlab.schema.application import Application, Sized, Web
@@ -39,13 +41,12 @@ if TYPE_CHECKING:
 
 NS_PER_S, NS_PER_MS = 10**9, 10**6
 MOST_ERROR_PCT, MOST_SHARE, WRONG_PCT, FEWEST_WRONG = 7.0, 0.5, 14.0, 4
-TRAIN_PKTS = 10
 TRAIN_GAP_S = (0.08, 0.12)  # irregular, so that the periods of a cell's grants can be found
 MOST_LOAD = 0.3  # largest share of a link's rate that the trains use
-PAIR_GAP_S = (0.5, 0.7)
-PAIRS_MS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40, 60, 80, 100, 150, 200)
+PAIRS = 192  # as in a recording of a minute
+PAIR_GAP_MS = (1, 100)
+BEFORE_PAIR_MS = (100, 120)
 DEFAULT_AFTER_MS = 10.0
-FEWEST_BUSY = 0.05  # share of pairs below which the cell does not remember the first packet
 STARTS = 80
 WORKLOADS: dict[str, Application] = {
     "100 kB": Sized(bytes=100_000),
@@ -99,7 +100,7 @@ class Recorded:
         lines = []
         for sent, delays in zip(self.sent_ms, self.trains_ms, strict=True):
             arrived = np.sort(delays[~np.isnan(delays)])
-            if len(arrived):
+            if not np.isnan(delays[0]):
                 offsets = " ".join(f"{each:.3f}" for each in arrived - arrived[0])
                 lines.append(f"{sent:.3f} {arrived[0]:.3f} {offsets}")
         return "\n".join(lines) + "\n"
@@ -163,43 +164,33 @@ def record(cell: ResolvedLink, way: Direction, seed: int, seconds: float) -> Rec
     """Record one direction of a cell."""
     saturated = saturate(cell, way, round(seconds * NS_PER_S), seed=seed)
     random = np.random.default_rng(seed)
-    train_s = TRAIN_PKTS * PACKET_BYTES * 8e-6 / saturated.rate_mbit_s
-    slower = max(1.0, train_s / (MOST_LOAD * TRAIN_GAP_S[0]))
+    packet_s = PACKET_BYTES * 8e-6 / saturated.rate_mbit_s
+    packets = full_packets(packet_s * 1e3)
+    slower = max(1.0, packets * packet_s / (MOST_LOAD * TRAIN_GAP_S[0]))
     sent_ms = times_ms(random, (slower * TRAIN_GAP_S[0], slower * TRAIN_GAP_S[1]), seconds)
-    trains_ms = delays_ms(cell, way, seed, np.repeat(sent_ms, TRAIN_PKTS))
-    trains_ms = trains_ms.reshape(-1, TRAIN_PKTS)
+    sizes = [FIRST_BYTES, *[PACKET_BYTES] * packets]
+    trains_ms = delays_ms(cell, way, seed, np.repeat(sent_ms, len(sizes)), sizes)
+    trains_ms = trains_ms.reshape(-1, len(sizes))
     # Only an idle link is lightly loaded: no train follows one that is still on its way.
     arrived_ms = np.nan_to_num(np.nanmax(sent_ms[:, None] + trains_ms, axis=1))
     is_idle = np.concatenate([[True], sent_ms[1:] > np.maximum.accumulate(arrived_ms)[:-1]])
     sent_ms, trains_ms = sent_ms[is_idle], trains_ms[is_idle]
-    shortest_ms = float(np.nanmin(trains_ms[:, 0]))
-    first_ms = times_ms(random, PAIR_GAP_S, 2 * seconds)
-    gaps_ms = np.resize(PAIRS_MS, len(first_ms))
-    pairs = np.column_stack([first_ms, first_ms + gaps_ms]).ravel()
-    pairs_ms = delays_ms(cell, way, seed, pairs).reshape(-1, 2)
-    busy_delay_ms, after_ms = memory_ms(gaps_ms, pairs_ms, shortest_ms)
+    busy_delay_ms, after_ms = float(np.nanmin(trains_ms[:, 0])), DEFAULT_AFTER_MS
+    pairs = pairs_of(cell, way, seed, random)
+    busy = BusyState.of(pairs, trains_ms[~np.isnan(trains_ms[:, 0]), 0])
+    if busy is not None:
+        busy_delay_ms = min(busy_delay_ms, busy.delay.value_ms)
+        after_ms = busy.lasts.value_ms
     arrived_ms = saturated.at_ns / NS_PER_MS
     return Recorded(arrived_ms, sent_ms, trains_ms, busy_delay_ms, after_ms)
 
 
-def memory_ms(
-    gaps_ms: npt.NDArray[np.float64], pairs_ms: npt.NDArray[np.float64], shortest_ms: float
-) -> tuple[float, float]:
-    """Return the delay of a busy link, and the idle time after which the link is no longer busy.
-
-    The second packet of a pair is faster than any first one if the link is still busy.
-    """
-    both = ~np.isnan(pairs_ms).any(axis=1)
-    gaps_ms, (first_ms, second_ms) = gaps_ms[both], pairs_ms[both].T
-    busy_ms = min(float(np.percentile(second_ms, 0.5)), shortest_ms)
-    idle_ms = gaps_ms - (first_ms - busy_ms)
-    is_busy = second_ms < shortest_ms - 0.2
-    idle_ms, is_busy = idle_ms[idle_ms > 0], is_busy[idle_ms > 0]
-    if is_busy.mean() < FEWEST_BUSY:
-        return busy_ms, DEFAULT_AFTER_MS
-    candidates_ms = np.sort(idle_ms)
-    wrong = [((idle_ms <= most) != is_busy).sum() for most in candidates_ms]
-    return busy_ms, float(candidates_ms[np.argmin(wrong)])
+def pairs_of(cell: ResolvedLink, way: Direction, seed: int, random: np.random.Generator) -> Pairs:
+    """Send pairs of packets over a cell, as the recorder does."""
+    gaps_ms = np.exp(random.uniform(*np.log(PAIR_GAP_MS), PAIRS))
+    before_ms = random.uniform(*BEFORE_PAIR_MS, PAIRS)
+    sent_ms = np.cumsum(np.column_stack([before_ms, gaps_ms]).ravel())
+    return Pairs.of(sent_ms, delays_ms(cell, way, seed, sent_ms, [FIRST_BYTES]))
 
 
 def times_ms(
@@ -212,13 +203,21 @@ def times_ms(
 
 
 def delays_ms(
-    link: ResolvedLink, way: Direction, seed: int, sent_ms: npt.NDArray[np.float64]
+    link: ResolvedLink,
+    way: Direction,
+    seed: int,
+    sent_ms: npt.NDArray[np.float64],
+    sizes: list[int],
 ) -> npt.NDArray[np.float64]:
-    """Return the delays of packets that are sent at the given times, not necessarily in order."""
+    """Return the delays of packets that are sent at the given times, not necessarily in order.
+
+    The sizes in bytes repeat.
+    """
     order = np.argsort(sent_ms, kind="stable")
-    sent_ns = np.round(sent_ms[order] * NS_PER_MS).astype(np.int64).tolist()
+    sent_ns = np.round(sent_ms[order] * NS_PER_MS).astype(np.int64)
+    sent = list(zip(sent_ns.tolist(), np.resize(sizes, len(sent_ms))[order].tolist(), strict=True))
     scenario = link.scenario(NS_PER_S, seed)
-    found = core.module().probe(scenario.to_json(), link.contents, way.wire, 1, sent_ns)
+    found = core.module().probe(scenario.to_json(), link.contents, way.wire, 1, sent)
     delays = np.empty(len(sent_ms))
     delays[order] = [np.nan if each is None else each / NS_PER_MS for each in found]
     return delays
@@ -252,6 +251,7 @@ def light_heavy(
             "light_after": f"{each.after_ms:.3f} ms",
             # The trace has whole microseconds.
             "busy_delay": f"{each.busy_delay_ms - 0.001:.3f} ms",
+            "light_first": f"{FIRST_BYTES} B",
         }
     return replay(tables, cell, folder / "light.toml")
 

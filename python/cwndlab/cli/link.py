@@ -218,6 +218,17 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
         "lost_trains_pct": light.lost_trains_pct,
         "lost_in_trains_pct": light.lost_in_trains_pct,
         "queued_trains_pct": light.queued_pct,
-        "light_after_ms": light.light_after_ms,
+        **_busy_cells(light),
         "light_trace": str(paths[f"-{light.direction.title}.light"]),
     }
+
+
+def _busy_cells(light: LightDirection) -> dict[str, float | None]:
+    """Return what the pairs show, with the bounds of 95 % intervals; None for unknown values."""
+    found = (None, None) if light.busy is None else (light.busy.lasts, light.busy.delay)
+    cells: dict[str, float | None] = {}
+    for name, each in zip(("light_after", "busy_delay"), found, strict=True):
+        cells[f"{name}_ms"] = each and each.value_ms
+        cells[f"{name}_low_ms"] = each and each.low_ms
+        cells[f"{name}_high_ms"] = each and each.high_ms
+    return cells

@@ -1,42 +1,41 @@
-"""Evaluate trains of packets that crossed an idle link: delays, durations and idle times.
+"""Evaluate trains and pairs of packets: delays on the idle link, and of the link while it is busy.
 
 The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025): a line for
 each train, with the time of its sending, the delay of its first packet (the *base delay*), and the
 time of each arrival after the first. A train whose first packet was lost has no line; other lost
-packets have no arrival time.
+packets have no arrival time. Pairs of packets show for how long the link remembers a packet (see
+`busy`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cwndlab.errors import LinkError
+from cwndlab.measure.busy import FEWEST_PAIRS, BusyState, Pairs
 from cwndlab.measure.clock_line import Transits
 from cwndlab.schema.direction import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from cwndlab.measure.clock_line import ClockLine
     from cwndlab.measure.wire.protocol import Trains
     from cwndlab.measure.wire.trains import Arrival
 
-IDLE_MS = (5, 10, 20, 50, 100, 200)
-"""Idle times in ms that are compared, to find out after which time the link is like an idle
-link."""
 REGULAR_MS = 100
 """Idle time in ms before each train of the trace. CellReplay's calibration treats a link as idle
 after this time without packets."""
-_FEWEST = 8  # trains for an estimate of a median
-_SAME_MS = 1.0  # the resolution of a trace of the loaded link
 _QUEUED_MS = 50.0
 """A packet that waits longer than this, in ms, was probably queued. Without a queue, a packet waits
 only for an opportunity to send: a scheduling request in LTE takes some 10 ms, with a retransmission
 on the radio link 20 ms."""
-_CONFIDENCE = 1.96  # standard errors of an interval of 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,7 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, on the time axis of the trace."""
     lasts_ms: float
-    """Duration of the part of the series that belongs to the trace. Later trains only serve to
-    compare idle times."""
+    """Time after which trains of the series no longer belong to the trace."""
 
     def first_packets(self) -> Transits:
         """Return the first packets of the trains that arrived."""
@@ -86,7 +84,6 @@ class Train:
     idle_ms: float | None
     """Time for which the link had been idle before the train. Negative if the train caught up with
     the previous train; None if no packet of the previous train arrived."""
-    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +93,28 @@ class LightDirection:
     direction: Direction
     packets: int
     """Number of packets of each train."""
+    first_bytes: int
+    """Size of the first packet of each train and of the packets of pairs, with UDP and IP headers."""
     sent: int
     trains: tuple[Train, ...]
+    pairs: Pairs
+    busy: BusyState | None
+    """How the link serves a packet shortly after another one; None if not unlike the idle link."""
 
     @classmethod
     def of(
-        cls, direction: Direction, series: Sequence[TrainSeries], clock: ClockLine
+        cls,
+        direction: Direction,
+        series: Sequence[TrainSeries],
+        pairs: Sequence[TrainSeries],
+        clock: ClockLine,
     ) -> LightDirection:
-        """Evaluate all trains in a direction.
+        """Evaluate all trains and all pairs (trains of one packet) in a direction.
 
         Raises:
             LinkError: no first packet of a train arrived.
         """
-        is_down = direction is Direction.DOWNLINK
-        delays = []
-        for each in series:
-            first = each.first_packets()
-            delays.append(clock.down_ns(first) if is_down else clock.up_ns(first))
+        delays = [_delays_ns(each, direction, clock) for each in series]
         least_ns = min((float(each.min()) for each in delays if len(each)), default=0.0)
         trains = [
             train
@@ -123,7 +125,13 @@ class LightDirection:
             msg = f"{direction.title}: no train arrived, so nothing was recorded without load"
             raise LinkError(msg)
         sent = sum(len(each.request.gaps_ns) for each in series)
-        return cls(direction, series[0].request.packets, sent, tuple(trains))
+        request = series[-1].request
+        headers_bytes = request.packet_bytes - request.payload_bytes
+        first_bytes = request.first_payload_bytes + headers_bytes
+        both = _pairs(pairs, [_delays_ns(each, direction, clock) for each in pairs])
+        alone = cls(direction, request.packets, first_bytes, sent, tuple(trains), both, None)
+        base_ms = np.array([each.base_ms for each in alone.recorded])
+        return replace(alone, busy=BusyState.of(both, base_ms))
 
     @property
     def base_ms(self) -> tuple[float, float, float]:
@@ -150,8 +158,13 @@ class LightDirection:
     @property
     def lost_in_trains_pct(self) -> float:
         """Percentage of lost packets in trains whose first packet arrived."""
-        arrived = sum(len(each.offsets_ms) for each in self.trains)
-        return 100 * (1 - arrived / (self.packets * len(self.trains)))
+        arrived = sum(len(each.offsets_ms) for each in self.recorded)
+        return 100 * (1 - arrived / (self.packets * len(self.recorded)))
+
+    @property
+    def has_enough_pairs(self) -> bool:
+        """True if enough pairs arrived to show whether the link remembers a packet."""
+        return len(self.pairs) >= FEWEST_PAIRS
 
     @property
     def queued_pct(self) -> float:
@@ -159,10 +172,19 @@ class LightDirection:
         base_ms = np.array([each.base_ms for each in self.recorded])
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
-    @property
-    def light_after_ms(self) -> int | None:
-        """Shortest idle time after which trains are as fast as after the longest one, or None."""
-        return light_after_ms(self.trains)
+    def keys(self) -> dict[str, str]:
+        """Return the keys of a link that the recording determines; others keep their defaults."""
+        keys = {"light_first": f"{self.first_bytes} B"}
+        if self.busy is None:
+            return keys
+        shortest_ms = min(each.base_ms for each in self.recorded)
+        # The trace has whole microseconds, and none of its delays may be shorter.
+        delay_us = floor(min(self.busy.delay.value_ms, shortest_ms) * 1e3)
+        return {
+            **keys,
+            "light_after": f"{self.busy.lasts.value_ms:.1f} ms",
+            "busy_delay": f"{delay_us / 1e3:.3f} ms",
+        }
 
     def trace(self) -> str:
         """Return a light trace, with times in ms.
@@ -177,29 +199,24 @@ class LightDirection:
         )
 
 
-def light_after_ms(trains: Sequence[Train]) -> int | None:
-    """Return the shortest idle time after which trains are as fast as after the longest idle time.
+def _delays_ns(
+    series: TrainSeries, direction: Direction, clock: ClockLine
+) -> npt.NDArray[np.float64]:
+    """Return the delays of the first packets of trains."""
+    first = series.first_packets()
+    return clock.down_ns(first) if direction is Direction.DOWNLINK else clock.up_ns(first)
 
-    Two groups of trains are equally fast if the medians of the base delay and of the last arrival
-    differ by at most a millisecond, or if their 95 % intervals overlap. If there are too few trains
-    after the longest idle time, None is returned.
-    """
-    groups: dict[int, list[Train]] = {idle_ms: [] for idle_ms in IDLE_MS}
-    for train in trains:
-        if train.idle_ms is not None and train.idle_ms > IDLE_MS[0] / 2:
-            idle_ms = train.idle_ms
-            groups[min(IDLE_MS, key=lambda each: abs(np.log(each / idle_ms)))].append(train)
-    longest, *shorter = sorted(IDLE_MS, reverse=True)
-    if len(_whole(groups[longest])) < _FEWEST:
-        return None
-    found = longest
-    for idle_ms in shorter:
-        if len(_whole(groups[idle_ms])) < _FEWEST or not _are_alike(
-            groups[idle_ms], groups[longest]
-        ):
-            break
-        found = idle_ms
-    return found
+
+def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
+    """Return the pairs of trains of one packet, which may be lost."""
+    found = []
+    for each, delays in zip(series, delays_ns, strict=True):
+        sent_ms, delay_ms = np.full((2, len(each.request.gaps_ns)), np.nan)
+        for (number, _, sent_ns, _), delay_ns in zip(each.arrivals, delays, strict=True):
+            sent_ms[number] = (sent_ns - each.arrivals[0][2]) / 1e6
+            delay_ms[number] = delay_ns / 1e6
+        found.append(Pairs.of(sent_ms, delay_ms))
+    return Pairs.joined(found)
 
 
 def _trains(series: TrainSeries, delays_ns: Sequence[float], least_ns: float) -> list[Train]:
@@ -229,34 +246,6 @@ def _trains(series: TrainSeries, delays_ns: Sequence[float], least_ns: float) ->
                 (delay_ns - (first_ns - at_ns[0])) / 1e6,
                 tuple((each_ns - at_ns[0]) / 1e6 for each_ns in at_ns),
                 None if idle_ns is None else idle_ns / 1e6,
-                is_whole=len(at_ns) == series.request.packets,
             )
         )
     return trains
-
-
-def _whole(trains: Sequence[Train]) -> list[Train]:
-    return [each for each in trains if each.is_whole]
-
-
-def _are_alike(some: Sequence[Train], others: Sequence[Train]) -> bool:
-    """Return whether two groups of trains have the same base delay and the same duration."""
-    return _have_same_median(
-        [each.base_ms for each in some], [each.base_ms for each in others]
-    ) and _have_same_median(
-        [each.offsets_ms[-1] for each in _whole(some)],
-        [each.offsets_ms[-1] for each in _whole(others)],
-    )
-
-
-def _have_same_median(some: Sequence[float], others: Sequence[float]) -> bool:
-    (low, median, high), (other_low, other, other_high) = _median(some), _median(others)
-    return abs(median - other) <= _SAME_MS or (low <= other_high and other_low <= high)
-
-
-def _median(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the median between the bounds of its 95 % interval, which are order statistics."""
-    ordered = sorted(values)
-    count = len(ordered)
-    rank = max(int((count - _CONFIDENCE * count**0.5) / 2), 1)
-    return ordered[rank - 1], float(np.median(ordered)), ordered[count - rank]

@@ -1,11 +1,15 @@
 """Record a real link under load and without load at the same time, as far as one client can.
 
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one saturates the network,
-the other sends short trains of packets. A single client alternates. In each round, it records four
-pieces of some seconds: trains and saturation, each on the downlink and on the uplink. In the
-traces, the trains and the saturation of the same round and direction have the same place on the
-time axis. Trains are sent in one direction at a time. Before each piece, the client waits until the
-queues of the link have drained: until a probe is as fast as probes before the recording.
+the other sends short trains of packets. A single client alternates. In each round, it records a
+piece of some seconds of all four: trains and saturation, downlink and uplink. A piece of the
+trains and the piece of the saturation of the same round have the same place on the time axis of
+the traces. Trains are sent in one direction at a time, and so are the pairs of packets that follow
+a piece of trains. Before each piece, the client waits until the queues of the link have drained:
+until a probe is as fast as probes before the recording.
+
+Trains are a light load only if the link is idle most of the time. In a direction in which trains
+take long, they are therefore sent less often, and in a very slow one they have fewer packets.
 
 The sizes of the pieces are a compromise: in shorter pieces, the warm-up of the saturation would
 take most of the time; in longer pieces, trains and saturation that share a place on the time axis
@@ -21,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cwndlab.measure.clock_line import ClockLine, Transits
-from cwndlab.measure.light import IDLE_MS, REGULAR_MS, LightDirection, TrainSeries
+from cwndlab.measure.light import REGULAR_MS, LightDirection, TrainSeries
 from cwndlab.measure.record import PacketSize, RecordedDirection, Recording, record_direction
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.client import TransferFailedError
@@ -35,23 +39,40 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.probes import ProbeResult
 
 PIECE_S = 5.0
-TRAIN_PACKETS = 10
-"""Number of packets in a train: TCP's initial window (RFC 6928), because a new transfer sends this
-amount of data into an idle link."""
+FULL_PACKETS = 10
+"""Largest number of full packets of a train: the initial window of TCP (RFC 6928), which is what an
+idle link carries when a transfer begins."""
+FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
+"""Size of the packet at the beginning of each train and of the packets of pairs, without and with
+UDP and IP headers (over IPv4): the shortest that can be signed. On a slow link, such a packet
+arrives earlier than a full one, and so do ACKs."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
-"""The trains of the trace are sent at irregular intervals: a random time of up to this many ms is
-added to each interval. At regular intervals, all trains could meet the same phase of a link that
-sends at regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80
-ms."""
-_FEWEST_SWEEPS, _SWEEPS_OF_ROUND = 10, 2
+"""The trains of the trace are sent at irregular intervals, which are longer than necessary by up to
+this time. At regular intervals, all trains could meet the same phase of a link that sends at
+regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80 ms."""
+_MOST_LOAD = 0.3
+"""Largest share of time in which trains occupy a link."""
+_LONGEST_TRAIN_MS = 10.0
+"""Trains that would take longer have fewer packets. They would load a slow link, and in a fade, when
+the link is much slower still, each of them would meet the train before."""
+_PAIR_GAPS_MS = (1.0, 100.0)
+"""Gaps of pairs. Their logarithms are equally distributed, because a link may remember a packet for
+a few milliseconds or for many."""
+_FEWEST_PAIRS, _PAIRS_OF_ROUND = 128, 16
 _PROBES = 10
 _FIRST_PROBES = 30
 _MOST_WAITS = 6
 _AS_FAST_AS = 0.9  # quantile of the round-trip times before the recording
 _OTHER_S = 6.5  # a round's probes, and the waits for late packets
 _NS_PER_MS = 10**6
+
+
+def full_packets(packet_ms: float) -> int:
+    """Return the number of full packets in a train, if the link needs `packet_ms` for each."""
+    most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
+    return min(FULL_PACKETS, max(1, most))
 
 
 class LightHeavyRecorder:
@@ -68,13 +89,14 @@ class LightHeavyRecorder:
         rounds = max(1, round(duration_ns / 1e9 / PIECE_S))
         duration_ms = duration_ns // _NS_PER_MS
         self._bounds_ms = [duration_ms * each // rounds for each in range(rounds + 1)]
-        self._sweeps = max(_SWEEPS_OF_ROUND, ceil(_FEWEST_SWEEPS / rounds))
+        self._pairs = max(_PAIRS_OF_ROUND, ceil(_FEWEST_PAIRS / rounds))
         self._session = session
         self._most_bits_per_sec = most_bits_per_sec
         self._probes: list[ProbeResult] = []
         self._idle_rtt_ns = 0.0
         self._series = 0
         self._train_ms = dict.fromkeys(Direction, 0.0)
+        self._full_packets = dict.fromkeys(Direction, FULL_PACKETS)
 
     @property
     def pieces(self) -> int:
@@ -85,9 +107,11 @@ class LightHeavyRecorder:
     def expected_s(self) -> float:
         """Expected duration of the recording in seconds; slow trains make the recording longer."""
         rounds = len(self._bounds_ms) - 1
-        sweep_s = self._sweeps * sum(each + REGULAR_MS for each in _sweep()) / 1e3
+        low_ms, high_ms = _PAIR_GAPS_MS
+        mean_gap_ms = (high_ms - low_ms) / np.log(high_ms / low_ms)
+        pairs_s = self._pairs * (mean_gap_ms + REGULAR_MS + _SPREAD_MS / 2) / 1e3
         first_s = sum(_FIRST_GAPS_MS) / 1e3 + 2
-        each_s = 2 * (WARM_UP_S + sweep_s) + _OTHER_S
+        each_s = 2 * (WARM_UP_S + pairs_s) + _OTHER_S
         return 2 * first_s + rounds * each_s + _PIECES_OF_ROUND * self._bounds_ms[-1] / 1e3
 
     def record(self, on_piece: Callable[[str], object]) -> Recording:
@@ -105,29 +129,36 @@ class LightHeavyRecorder:
         self._idle_rtt_ns = float(np.quantile(round_trips_ns, _AS_FAST_AS))
         size = PacketSize.of(self._session)
         light: dict[Direction, list[TrainSeries]] = {each: [] for each in Direction}
+        pairs: dict[Direction, list[TrainSeries]] = {each: [] for each in Direction}
         heavy: dict[Direction, list[RecordedDirection]] = {each: [] for each in Direction}
         for direction in Direction:  # to learn how long a train lasts
             gaps_ns = [gap * _NS_PER_MS for gap in _FIRST_GAPS_MS]
-            if not self._send_trains(direction, size, gaps_ns, (0, 0)).arrivals:
+            first = self._send(direction, size, gaps_ns, (0, 0))
+            if not first.arrivals:
                 msg = f"{direction.title}: no train arrived; the network may block UDP"
                 raise TransferFailedError(msg)
+            self._choose_packets(direction, first)
         for begins_ms, ends_ms in zip(self._bounds_ms, self._bounds_ms[1:], strict=False):
             axis_ms = begins_ms, ends_ms - begins_ms
             for direction in Direction:
                 self._wait_until_idle()
                 gaps_ns = self._gaps_ns(direction, axis_ms[1])
-                light[direction].append(self._send_trains(direction, size, gaps_ns, axis_ms))
+                trains = self._send(direction, size, gaps_ns, axis_ms)
+                self._train_ms[direction] = trains.train_ms() or self._train_ms[direction]
+                light[direction].append(trains)
+                gaps_ns = self._pair_gaps_ns()
+                pairs[direction].append(self._send(direction, size, gaps_ns, None))
                 on_piece(f"{direction.title} without load")
             for direction in Direction:
                 self._wait_until_idle()
                 heavy[direction].append(self._saturate(direction, size, axis_ms[1]))
                 on_piece(f"{direction.title} under load")
         self._wait_until_idle()  # the last probes determine the drift of the clocks
-        clock = self._clock(light)
+        clock = self._clock({each: light[each] + pairs[each] for each in Direction})
         return Recording(
             tuple(_joined(pieces) for pieces in heavy.values()),
             min(round_trips_ns) / 1e6,
-            tuple(LightDirection.of(each, series, clock) for each, series in light.items()),
+            tuple(LightDirection.of(each, light[each], pairs[each], clock) for each in Direction),
         )
 
     def _wait_until_idle(self) -> None:
@@ -138,38 +169,50 @@ class LightHeavyRecorder:
             if any(probe.rtt_ns <= self._idle_rtt_ns for probe in probes):
                 return
 
+    def _choose_packets(self, direction: Direction, first: TrainSeries) -> None:
+        """Choose the number of a train's packets by the time that the first trains took."""
+        packet_ms = (first.train_ms() or 0.0) / FULL_PACKETS
+        self._full_packets[direction] = full_packets(packet_ms)
+        self._train_ms[direction] = packet_ms * self._full_packets[direction]
+
     def _gaps_ns(self, direction: Direction, lasts_ms: int) -> list[int]:
-        """Return the gaps between trains: first those of the trace, then various idle times."""
-        train_ns = ceil(self._train_ms[direction]) * _NS_PER_MS
-        least_ns = train_ns + REGULAR_MS * _NS_PER_MS
+        """Return the gaps between the trains of a piece."""
+        train_ms = self._train_ms[direction]
+        least_ns = ceil(max(train_ms + REGULAR_MS, train_ms / _MOST_LOAD)) * _NS_PER_MS
         random = np.random.default_rng(self._series)
         gaps_ns: list[int] = []
         while sum(gaps_ns) < lasts_ms * _NS_PER_MS:
             gaps_ns.append(least_ns + int(random.integers(_SPREAD_MS * _NS_PER_MS)))
-        for idle_ms in _sweep() * self._sweeps:
-            gaps_ns += [train_ns + idle_ms * _NS_PER_MS, least_ns]
         return gaps_ns
 
-    def _send_trains(
+    def _pair_gaps_ns(self) -> list[int]:
+        """Return the gaps of a piece's pairs: within a pair, then before the next one."""
+        random = np.random.default_rng(self._series)
+        within_ms = np.exp(random.uniform(*np.log(_PAIR_GAPS_MS), self._pairs))
+        after_ms = random.uniform(REGULAR_MS, REGULAR_MS + _SPREAD_MS, self._pairs)
+        gaps_ms = np.column_stack([within_ms, after_ms]).ravel()
+        return [round(each * _NS_PER_MS) for each in gaps_ms]
+
+    def _send(
         self,
         direction: Direction,
         size: PacketSize,
         gaps_ns: list[int],
-        axis_ms: tuple[int, int],
+        axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
+        """Send trains, which belong to a piece of the trace, or pairs, which have no axis."""
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,
-            packets=TRAIN_PACKETS,
+            packets=1 if axis_ms is None else 1 + self._full_packets[direction],
+            first_payload_bytes=FIRST_PAYLOAD_BYTES,
             payload_bytes=size.payload_bytes,
             packet_bytes=size.packet_bytes,
             gaps_ns=gaps_ns,
         )
         self._series += 1
         arrivals = self._session.near_datagrams().trains(request)
-        series = TrainSeries(arrivals, request, *axis_ms)
-        self._train_ms[direction] = series.train_ms() or self._train_ms[direction]
-        return series
+        return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
         """Record a piece under load; if no packets arrive at its end, the piece ends with zeros."""
@@ -188,10 +231,6 @@ class LightHeavyRecorder:
         for series in light[Direction.DOWNLINK]:
             down += series.first_packets()
         return ClockLine.of(up, down)
-
-
-def _sweep() -> tuple[int, ...]:
-    return tuple(each for each in IDLE_MS if each != REGULAR_MS)
 
 
 def _joined(pieces: Sequence[RecordedDirection]) -> RecordedDirection:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP version
 _NS_PER_S = 10**9
-LIGHT_AFTER_MS = 100
-"""Idle time in ms after which a link is assumed to be idle, if the recording does not show it."""
 _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
@@ -122,10 +120,8 @@ class Recording:
             tables[table] = {"trace": f"{name}-{each.direction.title}.trace", "delay": delay}
             for light in self.light:
                 if light.direction is each.direction:
-                    tables[table] |= {
-                        "light_trace": f"{name}-{light.direction.title}.light",
-                        "light_after": f"{light.light_after_ms or LIGHT_AFTER_MS} ms",
-                    }
+                    trace = f"{name}-{light.direction.title}.light"
+                    tables[table] |= {"light_trace": trace, **light.keys()}
         return {"title": title, "description": told, **tables}
 
 
@@ -149,10 +145,11 @@ def warnings_of(recording: Recording) -> Iterator[str]:
                 f"{light.queued_pct:.0f} % of the trains on the {name} were queued behind other "
                 "traffic; stop the other traffic and record again"
             )
-        if light.light_after_ms is None:
+        if not light.has_enough_pairs:
             yield (
-                f"too few trains arrived on the {name} to show after which idle time the link "
-                f"behaves like an idle link; light_after is {LIGHT_AFTER_MS} ms"
+                f"too few pairs of packets arrived on the {name} to show whether the link serves a "
+                "packet faster shortly after another one; light_after and busy_delay keep their "
+                "defaults; record for a longer time"
             )
 
 

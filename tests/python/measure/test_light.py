@@ -10,13 +10,13 @@ import pytest
 
 from cwndlab.errors import LinkError
 from cwndlab.measure.clock_line import ClockLine
-from cwndlab.measure.light import IDLE_MS, LightDirection, Train, TrainSeries, light_after_ms
+from cwndlab.measure.light import LightDirection, TrainSeries
 from cwndlab.measure.record import RecordedDirection, Recording, warnings_of
 from cwndlab.measure.wire import protocol
 from cwndlab.schema.direction import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 MS = 1_000_000
@@ -40,6 +40,7 @@ def series(
         direction=direction.wire,
         series=0,
         packets=4,
+        first_payload_bytes=64,
         payload_bytes=1472,
         packet_bytes=1500,
         gaps_ns=[GAP_MS * MS] * len(delays_ms),
@@ -61,7 +62,7 @@ def test_a_line_has_the_time_the_base_delay_and_the_arrivals(direction: Directio
         series([20, 21.5, 25], direction=direction, lost=[(1, 2)], lasts_ms=300),
         series([30], direction=direction, begins_ms=300, lasts_ms=300),
     ]
-    light = LightDirection.of(direction, pieces, CLOCK)
+    light = LightDirection.of(direction, pieces, [], CLOCK)
     assert light.trace() == (
         "0.000 20.000 0.000 2.000 4.000 6.000\n"
         "100.000 21.500 0.000 2.000 6.000\n"
@@ -76,7 +77,7 @@ def test_a_line_has_the_time_the_base_delay_and_the_arrivals(direction: Directio
 
 def test_a_train_without_its_first_packet_is_lost() -> None:
     lost = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
-    light = LightDirection.of(UP, [series([20, 20, 20], lost=lost)], CLOCK)
+    light = LightDirection.of(UP, [series([20, 20, 20], lost=lost)], [], CLOCK)
     assert light.trace() == "200.000 20.000 0.000 2.000 4.000 6.000\n", "its time remains right"
     assert light.lost_trains_pct == pytest.approx(200 / 3)
     assert light.lost_in_trains_pct == 0
@@ -88,19 +89,19 @@ def test_a_train_without_its_first_packet_is_lost() -> None:
 def test_a_packet_that_overtakes_the_first_one_is_the_first_arrival() -> None:
     (whole,) = [series([20])]
     swapped = [(t, p, sent, at + (5 * MS if p == 0 else 0)) for t, p, sent, at in whole.arrivals]
-    light = LightDirection.of(UP, [replace(whole, arrivals=swapped)], CLOCK)
+    light = LightDirection.of(UP, [replace(whole, arrivals=swapped)], [], CLOCK)
     assert light.trace() == "0.000 22.000 0.000 2.000 3.000 4.000\n"
 
 
 def test_a_train_that_caught_up_with_the_train_before_is_not_in_the_trace() -> None:
     delays_ms = [20, 20, 180, 130, 60, 20]
-    light = LightDirection.of(UP, [series(delays_ms)], CLOCK)
+    light = LightDirection.of(UP, [series(delays_ms)], [], CLOCK)
     assert [train.at_ms for train in light.recorded] == [0, 100, 200, 500], "two waited"
     assert light.trains[3].idle_ms == pytest.approx(300 - (200 + 180 + 6 - 20))
 
 
-def test_trains_after_the_piece_only_serve_to_compare_idle_times() -> None:
-    light = LightDirection.of(UP, [series([20] * 5, lasts_ms=250)], CLOCK)
+def test_late_trains_after_the_piece_are_not_in_the_trace() -> None:
+    light = LightDirection.of(UP, [series([20] * 5, lasts_ms=250)], [], CLOCK)
     assert [train.at_ms for train in light.trains] == [0, 100, 200, None, None]
     assert len(light.trace().splitlines()) == 3
 
@@ -108,45 +109,67 @@ def test_trains_after_the_piece_only_serve_to_compare_idle_times() -> None:
 def test_no_train_at_all_is_an_error() -> None:
     lost = [(0, 0), (1, 0)]
     with pytest.raises(LinkError, match="uplink: no train arrived"):
-        LightDirection.of(UP, [series([20, 20], lost=lost)], CLOCK)
+        LightDirection.of(UP, [series([20, 20], lost=lost)], [], CLOCK)
     with pytest.raises(LinkError, match="downlink: no train arrived"):
-        LightDirection.of(DOWN, [series([20, 20], direction=DOWN, lasts_ms=0)], CLOCK)
+        LightDirection.of(DOWN, [series([20, 20], direction=DOWN, lasts_ms=0)], [], CLOCK)
 
 
-def after(
-    base_ms: Callable[[int], float], last_ms: Callable[[int], float], count: int = 20
-) -> list[Train]:
-    """Return trains after each idle time, with a jitter of 3 ms."""
-    random = np.random.default_rng(3)
-    return [
-        Train(
-            None,
-            base_ms(idle) + random.normal(0, 3),
-            (0.0, last_ms(idle)),
-            idle * 1.1,
-            is_whole=True,
-        )
-        for idle in IDLE_MS
-        for _ in range(count)
-    ]
+def pairs_of(second_ms: float, *, direction: Direction = UP, count: int = 60) -> TrainSeries:
+    """Return pairs: the delay is 20 ms, or `second_ms` if the link has been idle for 30 ms."""
+    random = np.random.default_rng(count)
+    gaps_ms = np.column_stack([np.exp(random.uniform(0, np.log(100), count)), np.full(count, 110)])
+    request = protocol.Trains(
+        direction=direction.wire,
+        series=0,
+        packets=1,
+        first_payload_bytes=64,
+        payload_bytes=1472,
+        packet_bytes=1500,
+        gaps_ns=(gaps_ms * MS).astype(int).ravel().tolist(),
+    )
+    sent_ns = START_NS + np.cumsum([0, *request.gaps_ns[:-1]])
+    ahead_ns = AHEAD_NS if direction is UP else -AHEAD_NS
+    arrivals = []
+    for train, at_ns in enumerate(sent_ns.tolist()):
+        is_warm = train % 2 == 1 and gaps_ms[train // 2, 0] - (20 - second_ms) <= 30
+        delay_ms = second_ms if is_warm else 20
+        arrivals.append((train, 0, at_ns, at_ns + ahead_ns + int(delay_ms * MS)))
+    return TrainSeries(arrivals, request, 0, 0)
 
 
-def test_the_idle_time_after_which_the_link_is_light_is_found() -> None:
-    def steady(_: int) -> float:
-        return 9.0
+@pytest.mark.parametrize("direction", Direction)
+def test_pairs_show_the_delay_of_the_busy_link(direction: Direction) -> None:
+    trains = [series([20] * 20, direction=direction)]
+    pairs = [pairs_of(12, direction=direction)]
+    light = LightDirection.of(direction, trains, pairs, CLOCK)
+    assert len(light.pairs) == 60
+    assert light.has_enough_pairs
+    assert light.busy is not None
+    assert light.busy.delay == (pytest.approx(12),) * 3
+    assert light.busy.lasts.low_ms <= 30 <= light.busy.lasts.high_ms + 2
+    keys = light.keys()
+    assert keys["busy_delay"] == "12.000 ms"
+    assert float(keys["light_after"].removesuffix(" ms")) == pytest.approx(30, abs=2)
 
-    def wakes(idle_ms: int) -> float:
-        return 30.0 if idle_ms >= 50 else 12.0
 
-    assert light_after_ms(after(wakes, steady)) == 50
-    assert light_after_ms(after(steady, wakes)) == 50
-    assert light_after_ms(after(steady, steady)) == 5
-    assert light_after_ms(after(lambda idle: 9 * np.log(idle), steady)) == 200
-    assert light_after_ms(after(steady, steady, count=7)) is None, "too few to say"
-    halting = after(lambda idle: 30 if idle in {5, 20} else 12, steady)
-    assert light_after_ms(halting) == 50, "not 10: the link is different again after 20 ms"
-    fine = after(lambda idle: 12 + 0.9 * (idle < 50), steady)
-    assert light_after_ms(fine) == 5, "a trace cannot show less than a millisecond"
+def test_the_busy_delay_is_at_most_the_shortest_of_the_trace() -> None:
+    light = LightDirection.of(UP, [series([10.5] + [20] * 60)], [pairs_of(12)], CLOCK)
+    assert light.keys()["busy_delay"] == "10.500 ms"
+
+
+def test_without_a_difference_the_keys_keep_their_defaults() -> None:
+    light = LightDirection.of(UP, [series([20] * 20)], [pairs_of(20)], CLOCK)
+    assert light.has_enough_pairs
+    assert light.busy is None
+    assert light.keys() == {"light_first": "92 B"}
+
+
+def test_a_pair_of_which_a_packet_was_lost_does_not_count() -> None:
+    whole = pairs_of(12)
+    arrivals = [each for each in whole.arrivals if each[0] not in {0, 3}]
+    pairs = [replace(whole, arrivals=arrivals), whole]
+    light = LightDirection.of(UP, [series([20] * 20)], pairs, CLOCK)
+    assert len(light.pairs) == 58 + 60
 
 
 def recording(base_ms: Sequence[float], lost: Collection[tuple[int, int]] = ()) -> Recording:
@@ -154,7 +177,7 @@ def recording(base_ms: Sequence[float], lost: Collection[tuple[int, int]] = ()) 
     light = []
     for direction in Direction:
         trains = series(base_ms, direction=direction, lost=lost)
-        light.append(LightDirection.of(direction, [trains], CLOCK))
+        light.append(LightDirection.of(direction, [trains], [], CLOCK))
     heavy = tuple(RecordedDirection(each, per_ms, 20, 10, 40.0) for each in Direction)
     return Recording(heavy, 44.0, tuple(light))
 
@@ -178,13 +201,13 @@ description = "From cwndlab link record --light-heavy; the light traces contain 
 trace = "home-downlink.trace"
 delay = "0 ms"
 light_trace = "home-downlink.light"
-light_after = "100 ms"
+light_first = "92 B"
 
 [reverse_link]
 trace = "home-uplink.trace"
 delay = "0 ms"
 light_trace = "home-uplink.light"
-light_after = "100 ms"
+light_first = "92 B"
 """
     )
 
@@ -203,8 +226,7 @@ def test_doubtful_recordings_are_called_so() -> None:
         return " ".join(warnings_of(of))
 
     usual = warned(recording([20, 22, 25, 30] * 5))
-    assert "too few trains" in usual
-    assert "light_after is 100 ms" in usual
+    assert "too few pairs of packets arrived on the uplink" in usual
     assert "queued" not in usual
     assert "lost" not in usual
     busy = warned(recording([20] * 17 + [90] * 3))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from cwndlab.measure.light_heavy import TRAIN_PACKETS, LightHeavyRecorder
+from cwndlab.measure.light_heavy import LightHeavyRecorder, full_packets
 from cwndlab.measure.wire.client import TransferFailedError
 from cwndlab.measure.wire.probes import ProbeResult
 from cwndlab.schema.direction import Direction
@@ -17,6 +17,7 @@ START_NS = 1_800_000_000 * S
 AHEAD_NS = 3 * S
 WAY_MS = {"forward": 20, "reverse": 30}
 PACKET_MS = {"forward": 1, "reverse": 8}
+FULL = {"forward": 10, "reverse": 1}  # packets after the first, short one
 
 
 class ComputedLink:
@@ -58,7 +59,7 @@ class ComputedLink:
         arrivals = []
         for train, gap_ns in enumerate(request.gaps_ns):
             for place in range(request.packets):
-                late_ms = WAY_MS[request.direction] + PACKET_MS[request.direction] * (place + 1)
+                late_ms = WAY_MS[request.direction] + PACKET_MS[request.direction] * place
                 at_ns = self.now_ns + late_ms * MS
                 arrivals.append((train, place, self.now_ns + ahead_ns[0], at_ns + ahead_ns[1]))
             self.now_ns += gap_ns
@@ -97,40 +98,61 @@ def test_each_round_records_both_directions_with_and_without_load() -> None:
     assert [each for each in link.asked if each != "probe"] == [
         "trains forward",
         "trains reverse",
-        *["trains forward", "trains reverse", "saturate forward", "saturate reverse"] * 2,
+        *[
+            *["trains forward"] * 2,  # trains, then pairs
+            *["trains reverse"] * 2,
+            *["saturate forward", "saturate reverse"],
+        ]
+        * 2,
     ]
     spent_s = (link.now_ns - START_NS) / S
     assert made.expected_s == pytest.approx(spent_s, rel=0.25)
     assert [each.per_ms.size for each in recording.directions] == [12_000, 12_000]
     assert [each.rate_mbit_s for each in recording.directions] == [12, 6]
     for light, wire in zip(recording.light, ("forward", "reverse"), strict=True):
-        assert light.packets == TRAIN_PACKETS
-        assert light.train_ms == pytest.approx(9 * PACKET_MS[wire])
+        full = FULL[wire]
+        assert light.packets == 1 + full
+        assert light.train_ms == pytest.approx(full * PACKET_MS[wire])
         # The clocks are set by the probes, which need 30 and 20 ms: 25 ms in each direction.
         shift_ms = 5 if wire == "forward" else -5
-        assert light.base_ms[1] == pytest.approx(WAY_MS[wire] + PACKET_MS[wire] + shift_ms)
+        assert light.base_ms[1] == pytest.approx(WAY_MS[wire] + shift_ms)
         lines = [line.split() for line in light.trace().splitlines()]
-        assert {len(line) for line in lines} == {2 + TRAIN_PACKETS}
+        assert {len(line) for line in lines} == {3 + full}
         times_ms = np.array([float(line[0]) for line in lines])
         assert times_ms[0] == 0
         assert 6_000 in times_ms, "the second round begins at its place on the axis"
         assert times_ms[-1] < 12_000
         steps_ms = np.diff(times_ms)
         assert steps_ms.min() > 0
-        assert 100 < np.median(steps_ms) - 9 * PACKET_MS[wire] < 120, "idle for 100 to 120 ms"
-        assert light.light_after_ms == 5
+        assert 100 < np.median(steps_ms) - full * PACKET_MS[wire] < 120, "idle for 100 to 120 ms"
+        assert light.has_enough_pairs
+        assert light.keys() == {"light_first": "92 B"}, "the link remembers nothing"
 
 
-def test_gaps_grow_with_the_time_that_trains_take() -> None:
+def test_trains_are_sent_less_often_and_with_fewer_packets_if_the_link_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(PACKET_MS, "reverse", 90)
     link = ComputedLink()
     recorder(link, 5 * S).record(lambda _: None)
-    first, _, down, up = link.trains_asked
+    first, _, down, down_pairs, up, _ = link.trains_asked
     assert set(first.gaps_ns) == {500 * MS}
-    assert (9 + 100) * MS <= down.gaps_ns[0] < (9 + 120) * MS
-    assert (72 + 100) * MS <= up.gaps_ns[0] < (72 + 120) * MS
+    assert (down.packets, up.packets) == (11, 2)
+    assert (10 + 100) * MS <= down.gaps_ns[0] < (10 + 120) * MS
+    assert 300 * MS <= min(up.gaps_ns) < 320 * MS, "a train takes 90 ms, 30 % of the time"
     assert len(set(down.gaps_ns[:40])) == 40, "irregular intervals meet all phases of a link"
-    assert min(up.gaps_ns) == (72 + 5) * MS, "a train is over before the next begins"
     assert down.duration_ns > 5 * S
+    assert down_pairs.packets == 1
+    within_ms, after_ms = np.array(down_pairs.gaps_ns).reshape(-1, 2).T / MS
+    assert len(within_ms) >= 100
+    assert within_ms.min() == pytest.approx(1, abs=0.2)
+    assert within_ms.max() == pytest.approx(100, abs=20)
+    assert 100 <= after_ms.min() <= after_ms.max() <= 120
+
+
+@pytest.mark.parametrize(("packet_ms", "count"), [(0, 10), (0.1, 10), (2.5, 4), (6, 2), (50, 1)])
+def test_a_train_takes_at_most_about_ten_ms(packet_ms: float, count: int) -> None:
+    assert full_packets(packet_ms) == count
 
 
 def test_an_outage_at_the_end_of_a_piece_keeps_its_place_on_the_axis() -> None:

@@ -45,6 +45,7 @@ def request_of(
             "direction": direction,
             "series": series,
             "packets": 4,
+            "first_payload_bytes": 64,
             "payload_bytes": 1000,
             "packet_bytes": 1028,
             "gaps_ns": [gap_ms * MS] * count,
@@ -56,7 +57,7 @@ def test_each_packet_of_the_requested_trains_is_recorded_once() -> None:
     receiver = TrainReceiver(KEY, SESSION, request_of())
     for at_ns, place in enumerate([(0, 0), (2, 3), (1, 1)]):
         packet = encode_train(KEY, SESSION, SERVER, request_of(), place)
-        assert len(packet) == 1000
+        assert len(packet) == (64 if place[1] == 0 else 1000)
         assert receiver.take(packet, HERE, at_ns, SERVER)
         assert not receiver.take(packet, HERE, at_ns, SERVER), "each once"
     for place in ((3, 0), (0, 4)):
@@ -295,25 +296,29 @@ def test_the_delays_of_a_known_link_are_recorded_despite_a_clock_that_drifts(
 ) -> None:
     wire = recordings["wire"]
     # Whole packets of 1500 bytes take 1 and 4 ms. The drift alone would be 6 ms in half a minute.
-    for row, packet_ms, rate_mbit_s in ((wire.down, 1, 12), (wire.up, 4, 3)):
-        assert row["base_delay_ms"] == pytest.approx(20 + packet_ms, abs=1.5), row
-        assert row["base_delay_p10_ms"] == pytest.approx(20 + packet_ms, abs=1), row
-        assert row["train_pkts"] == 10
-        assert row["train_ms"] == pytest.approx(9 * packet_ms, rel=0.1), row
-        assert row["trains"] >= 2_000 // (100 + 9 * packet_ms + 5)
+    for row, packet_ms, full, rate_mbit_s in ((wire.down, 1, 10, 12), (wire.up, 4, 2, 3)):
+        assert row["base_delay_ms"] == pytest.approx(20, abs=1.5), row
+        assert row["base_delay_p10_ms"] == pytest.approx(20, abs=1), row
+        assert row["train_pkts"] == 1 + full
+        assert row["train_ms"] == pytest.approx(full * packet_ms, rel=0.1), row
+        assert row["trains"] >= 2_000 // (120 + full * packet_ms + 15), "a busy machine sends late"
+        assert row["light_after_ms"] is row["busy_delay_ms"] is None, "a wire remembers nothing"
         assert row["lost_trains_pct"] == row["lost_in_trains_pct"] == 0
         assert row["rate_mbit_s"] == pytest.approx(rate_mbit_s, rel=0.06), row
         light = np.loadtxt(wire.folder / str(row["light_trace"]))
-        assert light.shape == (row["trains"], 12)
+        assert light.shape == (row["trains"], 3 + full)
         assert (np.diff(light[:, 0]) > 100).all()
         assert light[-1, 0] < 2_000
         assert np.median(np.diff(light[:, 2:])) == pytest.approx(packet_ms, abs=0.2)
-    assert 'light_trace = "real-uplink.light"' in (wire.folder / "real.toml").read_text()
+    link = (wire.folder / "real.toml").read_text()
+    assert 'light_trace = "real-uplink.light"\nlight_first = "92 B"' in link
+    assert "light_after" not in link
+    assert "busy_delay" not in link
 
 
 def lone_packet_p95_ms(link: str, direction: str, folder: Path) -> float:
     """Return the simulator's 95th percentile of the delay of packets that are sent alone."""
-    application = {"kind": "datagrams", "bytes": "1472 bytes", "interval": "110 ms"}
+    application = {"kind": "datagrams", "bytes": "64 bytes", "interval": "110 ms"}
     study = cw.Study(
         link=link,
         algorithm="reno",
@@ -336,3 +341,21 @@ def test_a_cell_without_load_has_the_simulators_delays(
         expected_ms = lone_packet_p95_ms("lte-typical", direction, tmp_path)
         assert np.percentile(base_ms, 95) == pytest.approx(expected_ms, abs=5), direction
     assert cell.up["base_delay_ms"] > cell.down["base_delay_ms"] + 7
+
+
+@needs_kernel
+def test_the_time_for_which_a_cell_remembers_a_packet_is_recorded(
+    recordings: dict[str, RecordedLink],
+) -> None:
+    """In LTE, grants continue for 5 ms in this preset; a downlink needs none."""
+    cell = recordings["cell"]
+    assert cell.down["light_after_ms"] is None
+    up = cell.up
+    assert up["light_after_low_ms"] <= up["light_after_ms"] <= up["light_after_high_ms"]
+    assert 3 <= up["light_after_ms"] <= 9, up
+    assert up["busy_delay_low_ms"] <= up["busy_delay_ms"] <= up["busy_delay_high_ms"]
+    # The way through the core takes 8 ms, the fastest grant some 10 ms more.
+    assert 10 <= up["busy_delay_ms"] < up["base_delay_p10_ms"] - 3
+    link = (cell.folder / "real.toml").read_text()
+    assert f'light_after = "{up["light_after_ms"]:.1f} ms"' in link
+    assert link.count("busy_delay") == 1

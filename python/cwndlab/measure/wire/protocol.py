@@ -148,9 +148,12 @@ class Trains(Model):
     are recognised."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
+    first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
+    """Size in bytes of the first packet of each train, without UDP and IP headers."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
+    """Size in bytes of the other packets, without UDP and IP headers."""
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """Size in bytes of a packet with its UDP and IP headers."""
+    """Size in bytes of the other packets, with their UDP and IP headers."""
     gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
     """For each train, the time from its beginning to the beginning of the next train."""
 

@@ -35,7 +35,9 @@ def encode_train(
 ) -> bytes:
     """Return a packet, signed by `side` (client or server); `place` is (train, place in train)."""
     values = session, request.series, *place, now_ns()
-    return _HEAD.encode(key, side, values, request.payload_bytes)
+    is_first = place[1] == 0
+    payload_bytes = request.first_payload_bytes if is_first else request.payload_bytes
+    return _HEAD.encode(key, side, values, payload_bytes)
 
 
 def send_trains(

@@ -1,0 +1,172 @@
+"""Estimate how fast a busy link serves a packet, and for how long a link stays busy.
+
+Some links serve a packet faster if they have served another one shortly before: the base station of
+a cell, for example, continues to send grants for a while after the last data, so that a packet need
+not request one. Pairs of packets with a random gap show this. The first packet of a pair meets an
+idle link; the second one meets a link that has been idle only since the first one has left.
+
+A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
+A link that does not distinguish the two, such as a wire, has the same delays for both; then
+nothing is estimated. A link whose idle state lasts for so short a time that first packets are
+sometimes as fast as second packets cannot be told apart from such a link, either, nor can a link
+that remembers a packet for longer than the idle time before a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Milliseconds = npt.NDArray[np.float64]
+
+FEWEST_PAIRS = 40
+_IDLE_MS = 50.0
+"""Idle time before a pair; half of the usual one, so that jitter excludes no pair."""
+_FASTEST_QUANTILE = 0.02
+"""A single packet can be faster than the link permits: a clock or the time of sending was wrong, or
+other traffic kept the link busy before the first packet of a pair."""
+_FASTER_MS = 0.2
+"""Smallest difference that is not taken for noise of the sender's and the receiver's timers."""
+_CHANCE = 1e-4
+"""Probability with which a link without such a state is taken for one that has it."""
+_MOSTLY = 0.5
+"""A retransmission on the radio link delays a packet in ten or more, also on a busy link."""
+_RESAMPLES = 200
+_BOUNDS_PCT = (2.5, 97.5)
+
+
+class Interval(NamedTuple):
+    """An estimate in ms between the bounds of its 95 % interval."""
+
+    low_ms: float
+    value_ms: float
+    high_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of packets in one direction that met an idle link, and of which both arrived.
+
+    Times are in ms.
+    """
+
+    gap_ms: Milliseconds
+    """Time between sending the first and the second packet."""
+    first_ms: Milliseconds
+    """Delay of the first packet."""
+    second_ms: Milliseconds
+    """Delay of the second packet."""
+
+    @classmethod
+    def of(cls, sent_ms: Milliseconds, delay_ms: Milliseconds) -> Pairs:
+        """Return the pairs of a sequence of packets, given as times of sending and delays.
+
+        Packets with an even index are the first ones of pairs. The delay of a lost packet is NaN.
+        Pairs are left out if a packet was lost, or if the packet before the pair was so late that
+        the link was perhaps still busy.
+        """
+        (first_at, second_at), (first_ms, second_ms) = (
+            each.reshape(-1, 2).T for each in (sent_ms, delay_ms)
+        )
+        arrived = ~np.isnan(first_ms + second_ms)
+        fastest_ms = float(np.nanmin(delay_ms)) if arrived.any() else 0.0
+        before_at = np.concatenate([[-np.inf], np.nan_to_num(second_at + second_ms)[:-1]])
+        found = arrived & (first_at + fastest_ms - before_at >= _IDLE_MS)
+        return cls((second_at - first_at)[found], first_ms[found], second_ms[found])
+
+    @classmethod
+    def joined(cls, some: Sequence[Pairs]) -> Pairs:
+        """Join pairs of several sequences."""
+        parts = [np.stack([each.gap_ms, each.first_ms, each.second_ms]) for each in some]
+        return cls(*np.concatenate([np.empty((3, 0)), *parts], axis=1))
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return self.gap_ms.size
+
+    def drawn(self, random: np.random.Generator) -> Pairs:
+        """Return as many pairs that are drawn from these with replacement."""
+        which = random.integers(len(self), size=len(self))
+        return Pairs(self.gap_ms[which], self.first_ms[which], self.second_ms[which])
+
+
+@dataclass(frozen=True, slots=True)
+class BusyState:
+    """What distinguishes a busy link from an idle one."""
+
+    delay: Interval
+    """Shortest delay of a packet on the busy link, between the bounds of its 95 % interval."""
+    lasts: Interval
+    """Idle time after which the link is no longer busy, between the bounds of its 95 % interval."""
+
+    @classmethod
+    def of(cls, pairs: Pairs, idle_delays_ms: Milliseconds) -> BusyState | None:
+        """Estimate the state from pairs, and from the delays of other packets on the idle link.
+
+        Return None if the pairs do not show that the link distinguishes busy and idle. The
+        intervals come from resampled pairs (bootstrap), so they do not contain an error that all
+        pairs have in common, such as that of the clocks.
+        """
+        if len(pairs) < FEWEST_PAIRS:
+            return None
+        idle_ms = np.concatenate([pairs.first_ms, idle_delays_ms])
+        limit_ms = float(np.quantile(idle_ms, _FASTEST_QUANTILE)) - _FASTER_MS
+        fast, fast_idle = (int((each < limit_ms).sum()) for each in (pairs.second_ms, idle_ms))
+        if not fast or _chance(fast, len(pairs), fast_idle, idle_ms.size) > _CHANCE:
+            return None
+        found = _estimate(pairs, limit_ms)
+        if found is None:
+            return None
+        random = np.random.default_rng(len(pairs))
+        drawn = [pairs.drawn(random) for _ in range(_RESAMPLES)]
+        again = [each for each in (_estimate(some, limit_ms) for some in drawn) if each]
+        bounds = np.percentile(np.array([found, *again]), _BOUNDS_PCT, axis=0)
+        delay, lasts = (
+            Interval(min(low, value), value, max(high, value))
+            for value, low, high in zip(found, *bounds.tolist(), strict=True)
+        )
+        return cls(delay, lasts)
+
+
+def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
+    """Return the delay of the busy link and the time for which it stays busy, in ms.
+
+    Only a busy link has delays below `limit_ms`.
+    """
+    is_fast = pairs.second_ms < limit_ms
+    if not is_fast.any():
+        return None
+    busy_ms = float(np.quantile(pairs.second_ms[is_fast], _FASTEST_QUANTILE))
+    idle_for_ms = pairs.gap_ms - (pairs.first_ms - busy_ms)
+    order = np.argsort(idle_for_ms)
+    order = order[idle_for_ms[order] > 0]  # others met the first packet in the queue
+    idle_for_ms, is_fast = idle_for_ms[order], is_fast[order]
+    # The time that classifies most pairs correctly: those before it are fast, the others slow.
+    fast = np.concatenate([[0], np.cumsum(is_fast)])
+    slow = np.arange(fast.size) - fast
+    wrong = slow + (fast[-1] - fast)
+    count = int(np.argmin(wrong))
+    if count == 0 or count == idle_for_ms.size or fast[count] < _MOSTLY * count:
+        return None
+    return busy_ms, float(idle_for_ms[count - 1 : count + 1].mean())
+
+
+def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
+    """Return the probability of so many fast second packets if they are like the idle ones.
+
+    This is Fisher's exact test, one-sided.
+    """
+    both = fast + fast_idle
+    ways = sum(
+        comb(seconds, each) * comb(idle, both - each)
+        for each in range(fast, min(seconds, both) + 1)
+    )
+    return ways / comb(seconds + idle, both)
