@@ -192,7 +192,13 @@ def live_protocol(data: bytes) -> None:
             read(data)
     protocol.read_probe(data, b"key", protocol.CLIENT)
     request = protocol.Trains(
-        direction="forward", series=0, packets=1, payload_bytes=64, packet_bytes=92, gaps_ns=[10**9]
+        direction="forward",
+        series=0,
+        packets=1,
+        first_payload_bytes=64,
+        payload_bytes=64,
+        packet_bytes=92,
+        gaps_ns=[10**9],
     )
     receiver = TrainReceiver(b"key", b"12345678", request)
     assert not receiver.take(data, ("127.0.0.1", 1), 0, protocol.CLIENT)

@@ -43,7 +43,7 @@ _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
 
-class Interval(NamedTuple):
+class Bounded(NamedTuple):
     """An estimate in ms between the bounds of its 95 % interval."""
 
     low_ms: float
@@ -100,11 +100,11 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """What distinguishes a busy link from an idle one."""
+    """Delay and duration of the state in which a link is after it has served a packet."""
 
-    delay: Interval
+    delay: Bounded
     """Shortest delay of a packet on the busy link, between the bounds of its 95 % interval."""
-    lasts: Interval
+    lasts: Bounded
     """Idle time after which the link is no longer busy, between the bounds of its 95 % interval."""
 
     @classmethod
@@ -130,7 +130,7 @@ class BusyState:
         again = [each for each in (_estimate(some, limit_ms) for some in drawn) if each]
         bounds = np.percentile(np.array([found, *again]), _BOUNDS_PCT, axis=0)
         delay, lasts = (
-            Interval(min(low, value), value, max(high, value))
+            Bounded(min(low, value), value, max(high, value))
             for value, low, high in zip(found, *bounds.tolist(), strict=True)
         )
         return cls(delay, lasts)
@@ -154,7 +154,7 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
     slow = np.arange(fast.size) - fast
     wrong = slow + (fast[-1] - fast)
     count = int(np.argmin(wrong))
-    if count == 0 or count == idle_for_ms.size or fast[count] < _MOSTLY * count:
+    if count in {0, idle_for_ms.size} or fast[count] < _MOSTLY * count:
         return None
     return busy_ms, float(idle_for_ms[count - 1 : count + 1].mean())
 

@@ -94,7 +94,7 @@ class LightDirection:
     packets: int
     """Number of packets of each train."""
     first_bytes: int
-    """Size of the first packet of each train and of the packets of pairs, with UDP and IP headers."""
+    """Size of the first packet of each train and of the packets of pairs, with its headers."""
     sent: int
     trains: tuple[Train, ...]
     pairs: Pairs

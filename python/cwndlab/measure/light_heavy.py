@@ -19,7 +19,7 @@ would have been recorded further apart.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
+from math import ceil, log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,8 +55,8 @@ regular times only, such as a cell's uplink, whose users ask for grants every 5 
 _MOST_LOAD = 0.3
 """Largest share of time in which trains occupy a link."""
 _LONGEST_TRAIN_MS = 10.0
-"""Trains that would take longer have fewer packets. They would load a slow link, and in a fade, when
-the link is much slower still, each of them would meet the train before."""
+"""Trains that would take longer have fewer packets. They would load a slow link, and in a fade,
+when the link is much slower still, each of them would meet the train before."""
 _PAIR_GAPS_MS = (1.0, 100.0)
 """Gaps of pairs. Their logarithms are equally distributed, because a link may remember a packet for
 a few milliseconds or for many."""
@@ -108,7 +108,7 @@ class LightHeavyRecorder:
         """Expected duration of the recording in seconds; slow trains make the recording longer."""
         rounds = len(self._bounds_ms) - 1
         low_ms, high_ms = _PAIR_GAPS_MS
-        mean_gap_ms = (high_ms - low_ms) / np.log(high_ms / low_ms)
+        mean_gap_ms = (high_ms - low_ms) / log(high_ms / low_ms)
         pairs_s = self._pairs * (mean_gap_ms + REGULAR_MS + _SPREAD_MS / 2) / 1e3
         first_s = sum(_FIRST_GAPS_MS) / 1e3 + 2
         each_s = 2 * (WARM_UP_S + pairs_s) + _OTHER_S
@@ -188,7 +188,8 @@ class LightHeavyRecorder:
     def _pair_gaps_ns(self) -> list[int]:
         """Return the gaps of a piece's pairs: within a pair, then before the next one."""
         random = np.random.default_rng(self._series)
-        within_ms = np.exp(random.uniform(*np.log(_PAIR_GAPS_MS), self._pairs))
+        low_ms, high_ms = _PAIR_GAPS_MS
+        within_ms = np.exp(random.uniform(log(low_ms), log(high_ms), self._pairs))
         after_ms = random.uniform(REGULAR_MS, REGULAR_MS + _SPREAD_MS, self._pairs)
         gaps_ms = np.column_stack([within_ms, after_ms]).ravel()
         return [round(each * _NS_PER_MS) for each in gaps_ms]

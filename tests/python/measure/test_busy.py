@@ -22,7 +22,7 @@ def pairs_of(spec: str, way: Direction, *, seed: int = 1, count: int = PAIRS) ->
     """Send pairs over a simulated link; a timer of the receiver is late by up to 0.1 ms."""
     _, link = read_link(spec)
     random = np.random.default_rng(seed)
-    gaps_ms = np.exp(random.uniform(*np.log((1, 100)), count))
+    gaps_ms = np.exp(random.uniform(0, np.log(100), count))
     before_ms = random.uniform(100, 120, count)
     sent_ms = np.cumsum(np.column_stack([before_ms, gaps_ms]).ravel())
     sent = [(round(each * 1e6), 92) for each in sent_ms]

@@ -145,7 +145,7 @@ def test_pairs_show_the_delay_of_the_busy_link(direction: Direction) -> None:
     assert len(light.pairs) == 60
     assert light.has_enough_pairs
     assert light.busy is not None
-    assert light.busy.delay == (pytest.approx(12),) * 3
+    assert tuple(light.busy.delay) == pytest.approx((12, 12, 12))
     assert light.busy.lasts.low_ms <= 30 <= light.busy.lasts.high_ms + 2
     keys = light.keys()
     assert keys["busy_delay"] == "12.000 ms"

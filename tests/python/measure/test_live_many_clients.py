@@ -88,8 +88,8 @@ def test_without_its_turn_nothing_is_measured(address: Address) -> None:
         duration_ns=SECOND_NS,
     )  # fmt: skip
     trains = protocol.Trains(
-        direction="forward", series=0, packets=2, payload_bytes=100, packet_bytes=128,
-        gaps_ns=[SECOND_NS],
+        direction="forward", series=0, packets=2, first_payload_bytes=64, payload_bytes=100,
+        packet_bytes=128, gaps_ns=[SECOND_NS],
     )  # fmt: skip
     with Session(address) as session:
         for request in (protocol.Start(), datagrams, saturate, trains):
