@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,6 +165,27 @@ class Posterior:
         worst = int(np.abs(apart).argmax())
         name = list(self.measured)[worst]
         return Check(share, title(name), bool(apart[worst] > 0), excess)
+
+    def uncorrected(self) -> Posterior:
+        """Return the same links before the regression corrected them."""
+        return replace(
+            self,
+            members=tuple(
+                replace(each, inferred=replace(each.inferred, points=each.inferred.raw))
+                for each in self.members
+            ),
+        )
+
+    def distance(self) -> float:
+        """Return the median distance of new simulations on these links from the measurement.
+
+        The unit is the spread of the statistics near the measurement, which does not depend on the
+        correction. Infinite if most of the simulations failed.
+        """
+        spread = np.maximum(self._near().std(axis=0), _LEAST_SCALE)
+        apart = (self.replicates - np.array(list(self.measured.values()))) / spread
+        distances = np.sqrt((apart**2).mean(axis=1))
+        return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
     def _near(self) -> Floats:
         """Return the statistics of simulated links near the measurement, drawn by their weights."""

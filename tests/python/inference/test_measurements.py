@@ -1,22 +1,28 @@
-"""Measurements of programs that report only the smoothed round-trip time, once a second."""
+"""Measurements of other programs: smoothed round-trip times, noise, and no like simulation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import cwndlab as cw
 from cwndlab.api.fitting import measured_flow
+from cwndlab.inference import fitting
+from cwndlab.inference.choice import Chosen
 from cwndlab.inference.families import families
 from cwndlab.inference.fitting import fit_flow
+from cwndlab.inference.importance import WeightedPoints
 from cwndlab.inference.measurement import MeasuredFlow
+from cwndlab.inference.posterior import Check
 from cwndlab.inference.simulation import Simulation
 from cwndlab.inference.summaries import by_second, summarize
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cwndlab.stats.bootstrap import Floats
 
 _PERCENTILES = ("rtt_p95_ms", "rtt_p99_ms")
 
@@ -103,3 +109,40 @@ def test_a_window_does_not_depend_on_how_often_samples_are_taken() -> None:
     rows = [{"t_s": at, "cwnd_pkts": 10 + at, "goodput_mbit_s": 1 + at} for at in (often, once)]
     windows = [by_second(samples)["cwnd_pkts"] for samples in rows]
     assert windows[0] == pytest.approx(windows[1])
+
+
+def test_variations_below_one_per_cent_are_no_correlation() -> None:
+    at = np.arange(1.0, 61.0)
+    wave = np.sin(at)
+    samples = {"t_s": at, "cwnd_pkts": 30 * np.exp(0.3 * wave)}
+    for variation, low, high in ((0.002, 0.0, 0.3), (0.1, 0.9, 1.0)):
+        moved = samples | {"srtt_ms": 50 * np.exp(variation * wave)}
+        assert low < summarize({"window_s": 60.0}, moved)["window_and_rtt"] < high
+
+
+@pytest.mark.parametrize("is_helpful", [True, False])
+def test_a_correction_that_leads_away_from_the_measurement_is_dropped(
+    is_helpful: bool,  # noqa: FBT001  a parameter of the test
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Links of 3 Mbit/s reproduce the measurement, and links of 20 Mbit/s do not."""
+    link = "rate=3 Mbit/s,delay=20 ms,queue=40 packets"
+    study = cw.Study(link=link, algorithm="cubic", duration="12 s", record={"samples": "1 s"})
+    flow = measured_flow(study.run(tmp_path / "measured"))
+    draws = np.random.default_rng(4)
+    right = np.array([0.06, 0.95, 0.73, 0.1, 0.1, 0.1, 0.1]) + draws.uniform(0, 0.02, (60, 7))
+    wrong = right + np.array([0.8, 0, 0, 0, 0, 0, 0])
+    corrected, raw = (right, wrong) if is_helpful else (wrong, right)
+
+    def chosen(_measured: Floats, _dimensions: list[int], simulate: Any, **_: object) -> list[Any]:  # noqa: ANN401
+        weights = np.full(60, 1 / 60)
+        numbers = simulate(0, right, 0)
+        points = WeightedPoints(corrected, weights, raw, numbers, np.arange(60))
+        return [Chosen(0, 1.0, points)]
+
+    monkeypatch.setattr(fitting, "choose", chosen)
+    monkeypatch.setattr(Check, "is_explained", False)
+    found = fitting.fit_flow(flow, jobs=2, kind="wire")
+    rate = found.posterior.estimates()[0]
+    assert rate.value == pytest.approx(3, rel=0.15)
