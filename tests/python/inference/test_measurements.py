@@ -93,7 +93,7 @@ def test_reports_that_are_milliseconds_late_belong_to_their_second() -> None:
     ("step_s", "interval_s"), [(0.01, 0.1), (0.1, 0.1), (0.5, 0.5), (1.13, 1.0), (5.0, 1.0)]
 )
 def test_links_are_sampled_as_often_as_the_measurement(step_s: float, interval_s: float) -> None:
-    samples = {"t_s": np.arange(1, 30) * step_s}
+    samples: dict[str, Floats] = {"t_s": (np.arange(1, 30) * step_s).astype(np.float64)}
     assert MeasuredFlow("here", {}, samples).interval_s == pytest.approx(interval_s)
     simulation = Simulation(3.0, 1, interval_s)
     family = families(3.0, 40.0, "wire")[0]
