@@ -8,6 +8,8 @@ stored in the same folder.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 SCENARIOS = "scenarios.parquet"
 STUDY = "study.toml"
 TRACES = "traces"
+_MANIFEST = "manifest.json"  # results.manifest, which is above this layer
+_COMMIT = ".commit"
 _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns")
 
 
@@ -79,10 +83,33 @@ class KeptScenarios:
     def _rows(self) -> list[tuple[Any, ...]]:
         import polars as pl  # noqa: PLC0415  imported only when a results folder is read
 
-        frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
-        if "server_ns" not in frame.columns:  # older results folders do not contain this column
-            frame = frame.with_columns(pl.lit(0).alias("server_ns"))
-        return frame.select(_COLUMNS).rows()
+        try:
+            content = (self.folder / SCENARIOS).read_bytes()
+            if not self._is_listed(content):
+                raise self._damaged()
+            frame = pl.read_parquet(content)
+            if "server_ns" not in frame.columns:  # older results folders do not contain it
+                frame = frame.with_columns(pl.lit(0).alias("server_ns"))
+            return frame.select(_COLUMNS).rows()
+        except (OSError, pl.exceptions.PolarsError):
+            raise self._damaged() from None
+
+    def _is_listed(self, content: bytes) -> bool:
+        """Return whether the manifest lists this content of the scenarios, or none yet."""
+        if (self.folder / _COMMIT).exists():
+            return True  # the process was killed while it replaced both files
+        try:
+            listed = json.loads((self.folder / _MANIFEST).read_bytes())["files"].get(SCENARIOS)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return True  # whoever opens the folder reports a damaged manifest
+        return listed in {None, hashlib.sha256(content).hexdigest()}
+
+    def _damaged(self) -> StudyError:
+        msg = (
+            f"{self.folder / SCENARIOS}: the file is damaged; delete it to run {STUDY} with the "
+            "presets and defaults of this version"
+        )
+        return StudyError([msg])
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:

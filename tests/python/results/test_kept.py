@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import cwndlab as cw
 from cwndlab.api.running import run_study
+from cwndlab.errors import StudyError
 from cwndlab.packing import pack
 from cwndlab.report import origin_of
 from cwndlab.resolve import presets
@@ -13,8 +16,6 @@ from cwndlab.run.progress import Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from cwndlab.study.definition import StudyDefinition
 
@@ -72,3 +73,24 @@ def test_a_link_file_is_kept_wherever_it_was(
     kept = [path.read_text() for path in (tmp_path / "results").rglob("*.toml")]
     assert SLOW in kept
     assert FAST in kept
+
+
+def test_damaged_scenarios_are_named_with_a_remedy(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    results_on("rate=10 Mbit/s,delay=20 ms", folder)
+    file = folder / "study.toml"
+    keys = [run.key for run in cw.Study.load(file).matrix.runs]
+    scenarios = folder / "scenarios.parquet"
+    whole = scenarios.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(flipped) // 3] ^= 1  # inside the text of the scenario
+    for content in (b"", b"no table", whole[:-100], bytes(flipped)):
+        scenarios.write_bytes(content)
+        with pytest.raises(StudyError, match=r"scenarios\.parquet: the file is damaged; delete it"):
+            cw.Study.load(file)
+    scenarios.unlink()
+    again = cw.Study.load(file)
+    assert [run.key for run in again.matrix.runs] == keys
+    run_study(again, folder, report=lambda *_: Silent())
+    assert cw.open_results(folder).is_complete
+    assert scenarios.read_bytes() == whole
