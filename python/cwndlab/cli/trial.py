@@ -81,7 +81,7 @@ def trial_command() -> None:
 @click.option(
     "--blocks",
     metavar="N",
-    type=click.IntRange(min=6),
+    type=click.IntRange(6, 10_000),
     help="Number of pairs of periods.  [default: enough pairs to detect the predicted change]",
 )
 @click.option(

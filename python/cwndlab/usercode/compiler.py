@@ -90,6 +90,22 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
         return run(path, whole, sources=sources, into=into, wants_messages=True)
 
 
+def own_object(program: Program) -> bytes:
+    """Compile only the algorithm's own translation unit; return the content of the object file.
+
+    Raises:
+        BrokenAlgorithmError: the algorithm does not compile.
+    """
+    own = program.units[0]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source, out = folder / "0.i", folder / "0.o"
+        source.write_text(own.text, encoding="utf-8")
+        command = [*compiler(), *own.flags, *_OPTIMISED, "-c", str(source), "-o", str(out)]
+        run(own.file, command, sources=(Path(own.file),), into=folder)
+        return out.read_bytes()
+
+
 def shared_object(program: Program) -> Path:
     """Compile a program into a shared object, unless the cache contains it; return its path.
 

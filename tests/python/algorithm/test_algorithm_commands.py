@@ -33,8 +33,9 @@ def test_new_writes_a_file_that_passes_its_check(tmp_path: Path) -> None:
     )
     assert {each["state"] for each in findings} <= {"ok", "skipped"}
     names = [each["check"] for each in findings]
-    assert names[1:4] == [
+    assert names[1:5] == [
         "compiler warnings",
+        "keeps its state in the connection",
         "hooks do not crash and set only valid values",
         "has no undefined behaviour",
     ]
@@ -89,6 +90,15 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
             ("tcp_reno_undo_cwnd(sk);", "tcp_sk(sk)->prior_cwnd / tcp_sk(sk)->snd_cwnd_cnt;"),
             "hooks do not crash and set only valid values",
             r"mine\.c:28: undo_cwnd divides by zero, or the .*\n  a window of \d+.*, an undo",
+        ),
+        (
+            (
+                "\t/* here */",
+                "\tstatic const u32 ones[2] = {1, 1};\n\tstatic u32 seen;\n\n\t"
+                "seen += ones[acked & 1];\n\ttcp_sk(sk)->snd_cwnd_cnt += seen & 1;",
+            ),
+            "keeps its state in the connection",
+            r"mine\.c: seen: all connections and runs share this state, so results ",
         ),
         (
             ("\t/* here */", "\tcc_phase(sk, 3);"),
