@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import cwndlab as cw
+from cwndlab import cli
 from cwndlab.api.results import open_results
 from cwndlab.errors import MeasurementError, ResultsError
 from cwndlab.imports import ImportRequest, ImportSummary, import_folder, spool, statistics
@@ -302,6 +303,24 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
     assert any("cubic_3.json" in failure and "--json" in failure for failure in found.left_out)
     statuses = [entry["status"] for entry in open_results(found.folder).history]
     assert sorted(statuses) == ["done", "failed"]
+
+
+def test_programs_get_the_decision_the_rows_and_the_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, rate in (("cubic", 2), ("reno", 1)):
+        for number in (1, 2):
+            rows = "".join(f"{t},{t * rate * 125_000 + number}\n" for t in range(4))
+            (tmp_path / f"{name}_{number}.csv").write_text(f"t_s,acked_bytes\n{rows}")
+    pattern = ("--pattern", "{algorithm}_{repetition}.csv", "--results", str(tmp_path / "r"))
+    assert cli.run(["import", str(tmp_path), *pattern, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["decision"]["best"] == ["cubic"]
+    assert {row["algorithm"]: row["is_first"] for row in told["rows"]} == {
+        "cubic": True,
+        "reno": False,
+    }
+    assert sorted(run["algorithm"] for run in told["runs"]) == ["cubic"] * 2 + ["reno"] * 2
 
 
 @pytest.mark.parametrize(
