@@ -15,6 +15,12 @@ pub const MTU_BYTES: usize = 1500;
 /// Most free buffers that are kept; more would be left over from a queue that has drained.
 const MOST_FREE: usize = 65_536;
 
+/// Bytes that are prefetched: the kernel's header and those of IPv4 and TCP, in two cache lines.
+#[cfg(target_arch = "x86_64")]
+const PREFETCHED_BYTES: usize = 128;
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE_BYTES: usize = 64;
+
 type Buffer = [u8; VIRTIO_BYTES + MTU_BYTES];
 
 type FreeBuffers = Vec<Box<Buffer>>;
@@ -132,6 +138,19 @@ impl Packet for Frame {
         let bytes = usize::from(self.bytes);
         let buffer = self.buffer.as_mut().expect("not dropped");
         ip::mark_ce(&mut buffer[VIRTIO_BYTES..][..bytes]);
+    }
+
+    /// Loads the headers: after milliseconds in the link, they are in none of the caches.
+    #[inline]
+    fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(buffer) = &self.buffer {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for line in buffer[..PREFETCHED_BYTES].chunks(CACHE_LINE_BYTES) {
+                // SAFETY: prefetching reads nothing that the program can see.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+            }
+        }
     }
 }
 

@@ -27,6 +27,11 @@ pub trait Packet {
 
     /// Sets the packet's ECN field to "congestion experienced".
     fn mark_ce(&mut self);
+
+    /// Loads into the processor's cache what is read when [`Link::poll`](crate::Link::poll) returns
+    /// the packet, which it will do soon.
+    #[inline(always)]
+    fn prefetch(&self) {}
 }
 
 /// Packets of one user and of the same length that arrive together.

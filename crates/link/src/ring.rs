@@ -100,6 +100,14 @@ impl<P> Ring<P> {
         self.passed_bytes = self.pushed_bytes;
     }
 
+    /// The packet with `count` packets before it, or `None` if there are not so many.
+    #[inline(always)]
+    pub(crate) fn behind(&self, count: usize) -> Option<&P> {
+        let place = self.place(self.head.wrapping_add(count));
+        let slot = self.slots.get(place).filter(|_| count < self.len())?;
+        slot.packet.as_ref()
+    }
+
     /// Appends a packet.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, served: Time, bytes: u32, packet: P) {
@@ -255,6 +263,8 @@ mod tests {
             }
             assert_eq!(ring.len() as u64, pushed - popped);
             assert_eq!(ring.first_arrival(), at(popped));
+            let behind_three = (ring.len() > 3).then_some(popped + 3);
+            assert_eq!(ring.behind(3).copied(), behind_three);
         }
         assert!(ring.slots.len() >= 256);
         while let Some((_, packet)) = ring.pop() {

@@ -38,6 +38,9 @@ use longest::LongestQueue;
 use on_dequeue::OnDequeue;
 use steady::Steady;
 
+/// A packet is prefetched when this many packets are still before it.
+const PREFETCHED_PACKETS: usize = 4;
+
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct Wire<P> {
@@ -268,6 +271,9 @@ impl<P: Packet> Wire<P> {
     #[inline]
     fn deliver(&mut self) -> Output<P, LinkEvent> {
         let (at, packet) = self.ring.pop().expect("a packet is due");
+        if let Some(later) = self.ring.behind(PREFETCHED_PACKETS) {
+            later.prefetch();
+        }
         self.wake = self.ring.first_arrival().min(self.other_at);
         Output::Packet { at, port: 1, packet }
     }
