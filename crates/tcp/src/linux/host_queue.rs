@@ -79,6 +79,11 @@ impl LinuxEndpoint {
             self.settings.segmentation_offload = true;
             self.buffer.share_unsent();
         }
+        if traits.is_orphaning {
+            // `tcp_should_expand_sndbuf`: not while the window is full. It is full after each ACK,
+            // as small queues hold nothing back.
+            self.settings.send.send_buffer_grows_at_full_window = false;
+        }
         if traits.has_separate_buffers {
             self.receiver.set_buffers(Buffers::Separate);
         }
@@ -288,6 +293,27 @@ mod tests {
         sender.sk.snd_wnd += 2 * 1_448 + 700;
         sender.write_xmit(Push::All);
         assert_eq!(sizes(&pair.sent_by(SENDER)), [1_448, 1_448]);
+    }
+
+    /// Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
+    #[test]
+    fn behind_a_host_that_orphans_the_send_buffer_does_not_grow_while_the_window_is_full() {
+        for is_orphaning in [true, false] {
+            let mut pair = Pair::established();
+            pair.ends[SENDER].attach_host(HostTraits { is_orphaning, ..TRAITS });
+            pair.ends[SENDER].set_room(u32::MAX);
+            pair.ends[SENDER].sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 1 << 40;
+            let flight = pair.write(1_000_000);
+            assert_eq!(pair.ends[SENDER].buffer.sndbuf_bytes, 87_040);
+            let acks = pair.deliver(&flight[..1]);
+            pair.answer(&acks);
+            let sender = &pair.ends[SENDER];
+            assert_eq!((sender.buffer.is_blocked, sender.sk.snd_cwnd), (true, 11));
+            // Small queues keep the window open at the rate after the ACK.
+            assert_eq!(sender.in_flight() == 11, is_orphaning);
+            let expected_bytes = if is_orphaning { 87_040 } else { 11 * 8_704 };
+            assert_eq!(sender.buffer.sndbuf_bytes, expected_bytes);
+        }
     }
 
     #[test]
