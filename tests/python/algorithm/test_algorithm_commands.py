@@ -94,8 +94,10 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
         (
             (
                 "\t/* here */",
-                "\tstatic const u32 ones[2] = {1, 1};\n\tstatic u32 seen;\n\n\t"
-                "seen += ones[acked & 1];\n\ttcp_sk(sk)->snd_cwnd_cnt += seen & 1;",
+                (
+                    "\tstatic const u32 ones[2] = {1, 1};\n\tstatic u32 seen;\n\n\t"
+                    "seen += ones[acked & 1];\n\ttcp_sk(sk)->snd_cwnd_cnt += seen & 1;"
+                ),
             ),
             "keeps its state in the connection",
             r"mine\.c: seen: all connections and runs share this state, so results ",
