@@ -503,10 +503,15 @@ proptest! {
     }
     #[test]
     fn flow_queues_are_never_idle_while_a_packet_waits(
-        rate in rates(),
+        mut rate in rates(),
         arrivals in arrivals(),
         quantum in 300_u64..3_000,
     ) {
+        // The length of the next packet is not known before it is dequeued. It waits for a packet
+        // train that consists of a single short packet, and only then for an opportunity.
+        if let RateConfig::Mahimahi { light: Some(light), .. } = &mut rate {
+            light.first_bytes = 1504;
+        }
         let same_length = |(at, frame): (Time, Frame)| (at, Frame { bytes: 1400, ..frame });
         let arrivals: Vec<_> = arrivals.into_iter().map(same_length).collect();
         // With such a long target nothing is dropped, so only the order differs from that of one
