@@ -8,8 +8,9 @@ the recording: over the cell, over the replay of the saturated link alone (as wi
 the shortest round trip in each direction), and over the replay with the packet trains. The error of
 a workload is that of its mean completion time.
 
-The model was developed with the settings `lte-good`, `lte-typical`, `nr-good` and `hspa-good`, with
-`nr-good` with a worse uplink or downlink, and with seeds 1 and 2, which are therefore not among the settings that run by default. The replayed queues have the
+The model was developed with `lte-good`, `lte-typical`, `nr-good` and `hspa-good`, with `nr-good`
+with a worse uplink or downlink, and with seeds 1 and 2. These settings are therefore not among
+those that run by default. The replayed queues have the
 limits of the cell's queues, which a recorder cannot measure.
 """
 
