@@ -135,7 +135,8 @@ def test_the_server_sends_and_records_trains_within_its_limits(direction: str) -
         delays_ns = [at_ns - sent_ns for _, _, sent_ns, at_ns in arrivals]
         assert 0 <= min(delays_ns) < 50 * MS, "both ends have the same clock here"
         begins_ns = [sent_ns for _, place, sent_ns, _ in arrivals if place == 0]
-        assert np.diff(begins_ns).min() >= 19.9 * MS
+        # A train that leaves late does not delay the following trains.
+        assert begins_ns[-1] - begins_ns[0] == pytest.approx(19 * 20 * MS, rel=0.2)
         with pytest.raises(TransferFailedError, match="limited to 2 s"):
             datagrams.trains(request_of(direction, count=101))
         with pytest.raises(TransferFailedError, match="limited to 4 Mbit/s"):
