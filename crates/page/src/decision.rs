@@ -146,7 +146,8 @@ mod tests {
             price: 0.0,
             zone: 0.03,
         };
-        let figures: Vec<u8> = runs.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+        let figures: Vec<u8> =
+            runs.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
         serde_json::from_str(&decision(&question, &figures).expect("a decision")).expect("JSON")
     }
 
