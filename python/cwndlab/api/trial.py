@@ -33,6 +33,7 @@ from cwndlab.measure.trial.server import ServerPeriods
 from cwndlab.measure.trial.settings import require_algorithms
 from cwndlab.measure.trial.way_back import changing
 from cwndlab.results.manifest import MANIFEST
+from cwndlab.text.files import write_text
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def run_between_hosts(
             "factors": {"algorithm": [prediction.baseline, prediction.challenger]},
         }
         path = trial / name
-        path.write_text(write_toml(document), encoding="utf-8")
+        write_text(path, write_toml(document))
         return Study.load(path, is_live=True)
 
     hosts = HostPeriods(

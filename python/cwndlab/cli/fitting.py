@@ -25,6 +25,7 @@ from cwndlab.inference.fitting import points_to_simulate
 from cwndlab.inference.next_measurement import next_measurement
 from cwndlab.inference.posterior import population
 from cwndlab.run.progress import reporter
+from cwndlab.text.files import write_text
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         ("bytes", out.with_name(f"{out.stem}-by-bytes.toml")),
     ):
         document = clients_population(clients, heading, weighing, _LINKS)
-        path.write_text(write_toml(document), encoding="utf-8")
+        write_text(path, write_toml(document))
     if output_format == "table":
         say(
             f"In {out}, each link is weighted by the number of its connections; in "
@@ -175,7 +176,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
 def write_links(found: Fit, heading: str, out: Path) -> None:
     """Draw links at random from a fit, and write them to a file for `advise --users`."""
     links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
-    out.write_text(write_toml(links), encoding="utf-8")
+    write_text(out, write_toml(links))
 
 
 def say_fit(found: Fit, output_format: str) -> None:

@@ -11,6 +11,7 @@ from cwndlab.errors import plural
 from cwndlab.judge.ledger import PUBLIC, ledger_of_user, merge, read_ledger
 from cwndlab.judge.ledger_scores import reliability, score, scores, share_lost
 from cwndlab.report.ledger_page import ledger_page
+from cwndlab.text.files import write_text
 
 
 @click.command("ledger")
@@ -61,7 +62,7 @@ def ledger_command(
     if page is not None:
         title = "Ledger of published measurements" if public else f"Ledger {path.name}"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(ledger_page(entries, title), encoding="utf-8")
+        write_text(page, ledger_page(entries, title))
         say(f"{page}: page of {plural(len(entries), 'entry')}")
         return
     if output_format != "table":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cwndlab.errors import ResultsError
-from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes, write_text
 from cwndlab.text.untrusted import read_json
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class RegisteredPrediction:
         """
         text = json.dumps(self.to_json(), indent=2) + "\n"
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            write_text(path, text, "x")
         except FileExistsError:
             msg = (
                 f"{path}: this folder already contains a registered prediction; choose another "

@@ -14,6 +14,7 @@ import numpy as np
 from cwndlab import core
 from cwndlab.errors import LinkError
 from cwndlab.schema.paths import propagation_ns
+from cwndlab.text.files import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,5 +108,5 @@ def export_mahimahi(
         LinkError: the rate in this direction is unlimited, or the link delivered no packet.
     """
     saturated = saturate(resolved, direction, duration_ns, user=user)
-    out.write_text(saturated.mahimahi(), encoding="ascii")
+    write_text(out, saturated.mahimahi())
     return saturated

@@ -1,13 +1,14 @@
-"""Read files that users name, and refuse files that are too large to keep in memory."""
+"""Read and write files that users name; refuse files that are too large to keep in memory."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import errno
 import io
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -37,6 +38,30 @@ def read_bytes(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the maximum file size")
     return bytes(content)
+
+
+def write_text(path: Path, text: str, mode: Literal["w", "x"] = "w") -> None:
+    """Write a text file as a whole; if that fails, a new file is removed.
+
+    Args:
+        path: the file.
+        text: its content.
+        mode: `w` replaces an existing file, `x` refuses it.
+
+    Raises:
+        OSError: the file cannot be written, or the disk is full; the error names the file.
+    """
+    is_new = not path.exists()
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, UnicodeError) as error:
+        if is_new:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)
+        raise
 
 
 def refuse_pipe(path: Path) -> None:

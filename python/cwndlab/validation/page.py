@@ -9,6 +9,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from cwndlab.results.columns import quantity
+from cwndlab.text.files import write_text
 from cwndlab.validation.judge import COMPARED, GOODPUT_BOUND, RTT_BOUND, Agreement
 from cwndlab.validation.replays import LEAST_CALLS
 
@@ -74,7 +75,7 @@ def write_page(
         rtt_bound=f"{100 * RTT_BOUND:.0f} %",
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return path
 
 

@@ -18,6 +18,7 @@ from cwndlab.backends.kernel.process import RunsHelper
 from cwndlab.core import OURS
 from cwndlab.kernel.objects import kernel_program
 from cwndlab.kernel.replay import CallRecorder, replay
+from cwndlab.text.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,7 +83,7 @@ def replayed(
             done = replay(algorithm, Path(), calls, sender.parameters)
         found.append(Replayed(algorithm, program, done.total, done.mismatches))
         text = json.dumps([dataclasses.asdict(each) for each in found], indent=1)
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
     return found
 
 
