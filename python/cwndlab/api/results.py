@@ -378,8 +378,9 @@ def _filtered(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
         if name not in frame.columns:
             shown = f"columns of this table: {', '.join(frame.columns)}"
             raise UnknownNameError(name, frame.columns, shown, kind="column")
-        is_many = isinstance(value, Iterable) and not isinstance(value, str | bytes)
-        values = list(value) if is_many else [value]
+        values = [value]
+        if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+            values = list(value)
         try:
             wanted = pl.Series(values, dtype=frame.schema[name])
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):

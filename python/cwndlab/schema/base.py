@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
 """A whole number; neither "3" nor true nor 3.0 is one."""
-Flag = Annotated[bool, Strict()]
+TrueOrFalse = Annotated[bool, Strict()]
 """True or false; neither "yes" nor 1 is one of them."""
 Count = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
 Packets = Annotated[Whole, Field(ge=0, le=2**32 - 1)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, create_model
 
-from cwndlab.schema.base import Count, Flag, Model, Packets, Whole
+from cwndlab.schema.base import Count, Model, Packets, TrueOrFalse, Whole
 from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
@@ -50,18 +50,18 @@ class Host(Model):
         description="maximum number of segments that TCP passes to the device as one packet "
         "(GSO); 1 disables segmentation offload",
     )
-    orphans: Flag = Field(
+    orphans: TrueOrFalse = Field(
         default=False,
         description="whether packets stop counting towards the limit of their socket when they "
         "enter the device, so that TCP Small Queues has no effect",
     )
-    separate_buffers: Flag = Field(
+    separate_buffers: TrueOrFalse = Field(
         default=False,
         description="whether each received segment occupies a buffer of its own in the memory of "
         "its socket, as segments from a TUN interface do; otherwise adjacent segments share "
         "buffers",
     )
-    one_processor: Flag = Field(
+    one_processor: TrueOrFalse = Field(
         default=False,
         description="whether the machine has one processor, so that the application reads only "
         "when the device has processed all received packets",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from cwndlab.schema.application import WrittenApplication
-from cwndlab.schema.base import Flag, Model, Whole
+from cwndlab.schema.base import Model, TrueOrFalse, Whole
 from cwndlab.schema.forms import ID
 from cwndlab.schema.host import HostOrText
 from cwndlab.schema.link import Link
@@ -102,13 +102,13 @@ class Record(Model):
     samples: SamplesText = Field(
         default=100_000_000, description="time between two samples of the recorded time series"
     )
-    events: Flag = Field(
+    events: TrueOrFalse = Field(
         default=True, description="whether to record events such as losses, recoveries and timeouts"
     )
-    ack_trace: Flag = Field(
+    ack_trace: TrueOrFalse = Field(
         default=False, description="whether to record one row for each ACK that the sender receives"
     )
-    pcap: Flag = Field(
+    pcap: TrueOrFalse = Field(
         default=False,
         description="whether to capture the packets at each sender of data in a pcap file",
     )
@@ -150,7 +150,7 @@ class StudyModel(Model):
         default=1,
         description="random seed of the study; the seed of each run is derived from it",
     )
-    common_seeds: Flag = Field(
+    common_seeds: TrueOrFalse = Field(
         default=False,
         description="whether all combinations of factor levels use the same seed in a "
         "repetition, even if they differ in more than the algorithm, for example in the number "
