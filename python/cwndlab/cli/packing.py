@@ -29,6 +29,9 @@ def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None
     description of the methods, the citations, and a script for each figure. The command prints the
     path of the archive.
     """
+    if out is not None and out.suffix.lower() != ".zip":
+        msg = f"--out {out}: the archive is a ZIP file; choose a name that ends with .zip"
+        raise click.UsageError(msg)
     beside = results if results.name else results.resolve()  # "." has no name
     archive = out or beside.parent / f"{results.resolve().name}.zip"
     click.echo(pack(open_results(results), archive, is_anonymous=is_anonymous))

@@ -62,7 +62,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "run": ("run", "good.toml", "--results", "PLACE"),
     "compare": (*COMPARE, LINK, "--results", "PLACE"),
     "report": ("report", "results", "--out", "PLACE"),
-    "pack": ("pack", "results", "--out", "PLACE/x"),
+    "pack": ("pack", "results", "--out", "PLACE/x.zip"),
     "import": ("import", "measured", "--pattern", "{algorithm}", "--results", "PLACE"),
     "link export": ("link", "export", LINK, "--duration", "1 s", "--out", "PLACE/x"),
     "link show": ("link", "show", LINK, "--plot", "--duration", "1 s", "--out", "PLACE/x.svg"),

@@ -156,6 +156,17 @@ def test_the_command_prints_the_path(results: cw.Results, tmp_path: Path) -> Non
     assert zipfile.is_zipfile(out)
 
 
+@pytest.mark.parametrize("name", ["mine.tar.gz", "mine", "mine.zip.part"])
+def test_a_name_of_another_kind_of_archive_is_refused(
+    results: cw.Results, tmp_path: Path, name: str
+) -> None:
+    arguments = ["pack", str(results.path), "--out", str(tmp_path / name)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert "choose a name that ends with .zip" in done.output
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.long
 def test_a_large_capture_is_packed_in_little_memory(tmp_path: Path) -> None:
     study = cw.Study(
