@@ -1,6 +1,8 @@
 //! Reads recorded links from a file or a folder.
 
-use cwndlab_trace::{LightReading, ReadOptions, Reading, RecordedDirection, TraceKind};
+use cwndlab_trace::{
+    FolderError, LightReading, ReadOptions, Reading, RecordedDirection, TraceKind,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -31,8 +33,8 @@ pub(crate) fn read_trace_folder<'py>(
     name: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let path = py.detach(|| cwndlab_trace::read_folder(&files));
-    let path = path.map_err(|mut error| {
-        let place = error.file.take().map(|file| format!("{name}/{file}"));
+    let path = path.map_err(|FolderError { file, error }| {
+        let place = file.map(|file| format!("{name}/{file}"));
         errors::trace(place.as_deref().unwrap_or(name), &error)
     })?;
     let result = PyDict::new(py);

@@ -7,8 +7,6 @@ use thiserror::Error;
 /// An error in a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct TraceError {
-    /// The name of the file, if the trace is a folder and the error is in one of its files.
-    pub file: Option<String>,
     /// The number of the line, from 1, if the error is on one line.
     pub line: Option<usize>,
     /// The problem.
@@ -18,28 +16,49 @@ pub struct TraceError {
 
 impl TraceError {
     pub(crate) const fn at(line: usize, problem: TraceProblem) -> Self {
-        Self { file: None, line: Some(line), problem }
-    }
-
-    /// The same error, in a file of a folder.
-    pub(crate) fn in_file(self, name: &str) -> Self {
-        Self { file: Some(name.to_owned()), ..self }
+        Self { line: Some(line), problem }
     }
 
     pub(crate) const fn whole(problem: TraceProblem) -> Self {
-        Self { file: None, line: None, problem }
+        Self { line: None, problem }
     }
 }
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "{file}: ")?;
-        }
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
         self.problem.fmt(f)
+    }
+}
+
+/// An error in a folder that contains a recording.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub struct FolderError {
+    /// The name of the file with the error, if the error is in one file.
+    pub file: Option<String>,
+    /// The error.
+    #[source]
+    pub error: Box<TraceError>,
+}
+
+impl FolderError {
+    pub(crate) fn in_file(name: &str, error: TraceError) -> Self {
+        Self { file: Some(name.to_owned()), error: Box::new(error) }
+    }
+
+    pub(crate) fn whole(problem: TraceProblem) -> Self {
+        Self { file: None, error: Box::new(TraceError::whole(problem)) }
+    }
+}
+
+impl fmt::Display for FolderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}: ")?;
+        }
+        self.error.fmt(f)
     }
 }
 

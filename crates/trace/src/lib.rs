@@ -13,7 +13,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-pub use error::{TraceError, TraceProblem};
+pub use error::{FolderError, TraceError, TraceProblem};
 pub use light::{LightTrace, Train};
 pub use log::RateLog;
 pub use mahimahi::OpportunityTrace;

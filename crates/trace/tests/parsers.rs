@@ -63,7 +63,7 @@ fn parse_all(text: &[u8]) {
         RateTrace::parse_log(text),
         read_trace(text),
         read(text, &told).map(|reading| reading.trace),
-        read_folder(&files).map(|path| path.down.trace.trace),
+        read_folder(&files).map(|path| path.down.trace.trace).map_err(|error| *error.error),
     ] {
         match parsed {
             Ok(trace) => check(&trace),

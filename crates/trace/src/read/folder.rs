@@ -5,7 +5,7 @@
 //! trains recorded at the same time under light load ([`crate::LightTrace`]).
 
 use super::{LightReading, ReadOptions, Reading, read, read_light};
-use crate::{TraceError, TraceProblem};
+use crate::{FolderError, TraceProblem};
 
 /// A recorded network: both directions.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,14 +31,14 @@ pub struct RecordedDirection {
 ///
 /// # Errors
 /// If the folder is not one of CellReplay's, or one of its files is invalid.
-pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, TraceError> {
+pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, FolderError> {
     Ok(RecordedPath { down: direction(files, "down")?, up: direction(files, "up")? })
 }
 
 fn direction<C: AsRef<[u8]>>(
     files: &[(String, C)],
     name: &str,
-) -> Result<RecordedDirection, TraceError> {
+) -> Result<RecordedDirection, FolderError> {
     let find = |wanted: String| {
         let named = |file: &&(String, C)| file.0.strip_suffix(".gz").unwrap_or(&file.0) == wanted;
         files.iter().find(named).map(|(name, content)| (name, content.as_ref()))
@@ -47,13 +47,14 @@ fn direction<C: AsRef<[u8]>>(
     let (file, content) = heavy.ok_or_else(|| {
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).take(20).collect();
         let there = if names.is_empty() { "no files".to_owned() } else { names.join(", ") };
-        TraceError::whole(TraceProblem::NoCellReplay(there))
+        FolderError::whole(TraceProblem::NoCellReplay(there))
     })?;
-    let mut trace = read(content, &ReadOptions::default()).map_err(|error| error.in_file(file))?;
+    let mut trace = read(content, &ReadOptions::default())
+        .map_err(|error| FolderError::in_file(file, error))?;
     trace.understood.form = "CellReplay under load";
     let light = match find(format!("{name}-delay-light-pdo")) {
         Some((file, content)) => {
-            let light = read_light(content).map_err(|error| error.in_file(file))?;
+            let light = read_light(content).map_err(|error| FolderError::in_file(file, error))?;
             Some((file.clone(), light))
         }
         None => None,

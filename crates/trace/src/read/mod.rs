@@ -175,9 +175,9 @@ fn if_rates(text: &str, error: TraceError) -> TraceError {
     let are_numbers = || text.lines().all(|line| Number::parse(line.trim(), false).is_some());
     match error.problem {
         TraceProblem::Unordered { found, previous } if are_numbers() => {
-            TraceError { problem: TraceProblem::TimesOrRates { found, previous }, ..error }
+            TraceError { line: error.line, problem: TraceProblem::TimesOrRates { found, previous } }
         }
-        problem => TraceError { problem, ..error },
+        problem => TraceError { line: error.line, problem },
     }
 }
 
