@@ -86,7 +86,7 @@ fn settings_have_their_documented_defaults() {
         quantum: Bytes(1514),
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
-        ecn: false,
+        ecn: true,
         packets: None,
         bytes: None,
     };
