@@ -166,9 +166,9 @@ MALICIOUS = (
         "shadow",
         '#include "cc.h"',
         '#include "cc.h"\nint open(const char *path, int flags);\n'
-        "long read(int file, void *to, unsigned long bytes);\nstatic char secret[99];\n"
+        "long read(int file, void *to, unsigned long bytes);\n"
         "__attribute__((constructor)) static void first(void)\n"
-        '{ read(open("/etc/shadow", 0), secret, 99); }',
+        '{ char secret[99]; read(open("/etc/shadow", 0), secret, 99); }',
         f"shadow.c: the algorithm calls open, read{_ONLY}",
     ),
     Mistake(

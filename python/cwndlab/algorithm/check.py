@@ -20,7 +20,6 @@ from cwndlab.usercode.program import (
     is_file_reference,
     with_every_check,
 )
-from cwndlab.usercode.variables import shared_variables
 from cwndlab.usercode.worker import CheckProgram
 
 if TYPE_CHECKING:
@@ -88,7 +87,6 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     is_own = not reference.startswith(LINUX_PREFIX)
     if is_own:
         yield _warnings(folder / file_of(reference))
-        yield _state(found.program)
     contract = _sequences(
         "hooks do not crash and set only valid values", found.program, is_module=not is_own
     )
@@ -107,19 +105,6 @@ def _warnings(path: Path) -> CheckFinding:
     if not warnings:
         return CheckFinding("compiler warnings", "ok", f"none with {' '.join(_STRICT[2:])}")
     return CheckFinding("compiler warnings", "note", _first_lines(warnings, "warning:"))
-
-
-def _state(program: Program) -> CheckFinding:
-    check = "keeps its state in the connection"
-    names = shared_variables(compiler.own_object(program))
-    if not names:
-        return CheckFinding(check, "ok", "no variable is shared by connections")
-    text = (
-        f"{program.file}: {', '.join(names)}: all connections and runs share this state, so "
-        "results depend on the order of runs; move it into the struct of CC_PRIV_CHECK or "
-        "CC_STATE, or declare it const"
-    )
-    return CheckFinding(check, "failed", text)
 
 
 def _sequences(check: str, program: Program, *, is_module: bool = False) -> CheckFinding:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, BrokenAlgorithmError
 from cwndlab.usercode.cache import cache_folder, write_whole
+from cwndlab.usercode.variables import shared_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,22 +91,6 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
         return run(path, whole, sources=sources, into=into, wants_messages=True)
 
 
-def own_object(program: Program) -> bytes:
-    """Compile only the algorithm's own translation unit; return the content of the object file.
-
-    Raises:
-        BrokenAlgorithmError: the algorithm does not compile.
-    """
-    own = program.units[0]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        source, out = folder / "0.i", folder / "0.o"
-        source.write_text(own.text, encoding="utf-8")
-        command = [*compiler(), *own.flags, *_OPTIMISED, "-c", str(source), "-o", str(out)]
-        run(own.file, command, sources=(Path(own.file),), into=folder)
-        return out.read_bytes()
-
-
 def shared_object(program: Program) -> Path:
     """Compile a program into a shared object, unless the cache contains it; return its path.
 
@@ -156,10 +141,23 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
             command = [*compiler(), *flags, "-c", str(source), "-o", objects[-1]]
             # If the compiler can read the source, the columns in its errors match the source.
             run(unit.file, command, sources=(Path(unit.file),), into=folder)
+        if not program.may_share:
+            _refuse_shared_variables(program, Path(objects[0]).read_bytes())
         whole = folder / "whole"
         run(program.file, [*compiler(), *link, *objects, "-o", str(whole)], into=folder)
         write_whole(target, whole.read_bytes())
     return target
+
+
+def _refuse_shared_variables(program: Program, unit: bytes) -> None:
+    names = shared_variables(unit)
+    if names:
+        msg = (
+            f"{program.file}: {', '.join(names)}: all connections and runs share this state, so "
+            "results depend on the order of runs; move it into the struct of CC_PRIV_CHECK or "
+            "CC_STATE, or declare it const"
+        )
+        raise BrokenAlgorithmError(msg)
 
 
 def is_compiled_here(library: str) -> bool:

@@ -56,6 +56,8 @@ class Program:
     file: str  # path that messages show
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
+    may_share: bool = True
+    """False if the variables of the first unit must not be shared by connections and runs."""
 
     @property
     def sha256(self) -> str:
@@ -157,14 +159,15 @@ def with_every_check(program: Program) -> Program:
     """Return the program with flags for all run-time checks that the compiler can add."""
     own, *others = program.units
     flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
-    return replace(program, units=(replace(own, flags=flags), *others))
+    # The checks have variables of their own.
+    return replace(program, units=(replace(own, flags=flags), *others), may_share=True)
 
 
 def _own_program(path: Path) -> Program:
     folder = contract_folder()
     flags = (*_OWN, f"-I{folder / 'include'}")
     unit = TranslationUnit(str(path), preprocess(path, flags), (*_OWN, _CHECKS))
-    return Program(str(path), (unit, _guard(folder)))
+    return Program(str(path), (unit, _guard(folder)), may_share=False)
 
 
 def _guard(folder: Path) -> TranslationUnit:
