@@ -36,11 +36,11 @@ def as_iperf3_reports(flow: MeasuredFlow) -> MeasuredFlow:
     return MeasuredFlow(flow.place, {**flow.row, **hidden, **base}, samples, flow.losses_s)
 
 
-@pytest.mark.parametrize(("interval", "most"), [("1 s", 110.0), ("100 ms", 50.0)])
+@pytest.mark.parametrize(("interval", "most"), [("1 s", 80.0), ("100 ms", 50.0)])
 def test_the_delay_of_a_queue_that_never_empties_is_not_taken_for_that_of_the_path(
     interval: str, most: float, tmp_path: Path
 ) -> None:
-    """The queue adds at least 40 ms; only samples of the first tenths of a second are shorter."""
+    """The path takes 40 ms, and all samples once a second 80 ms or more, because of the queue."""
     study = cw.Study(
         link="rate=4 Mbit/s,delay=20 ms,queue=80 packets",
         algorithm="cubic",
@@ -52,7 +52,8 @@ def test_the_delay_of_a_queue_that_never_empties_is_not_taken_for_that_of_the_pa
     assert "rtt_base" not in flow.numbers()
     found = fit_flow(flow, jobs=2, kind="wire", rounds=3)
     round_trip = found.posterior.estimates()[1]
-    assert round_trip.low <= 40 <= round_trip.high < most
+    assert round_trip.low <= 40 <= round_trip.high
+    assert round_trip.value < most
     assert found.check.widening < 2
 
 

@@ -263,7 +263,7 @@ class RecordedLink:
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RecordedLink]:
     """Return recordings of a wire and of a cell; both are made at once, because each waits."""
     common = "delay=20 ms,queue=60 packets"
-    wire = ("--link", f"rate=12 Mbit/s,{common}", "--reverse-link", f"rate=3 Mbit/s,{common}")
+    wire = ("--link", f"rate=12 Mbit/s,{common}", "--reverse-link", f"rate=2.4 Mbit/s,{common}")
     links = {"wire": (*wire, "2 s"), "cell": ("--link", "lte-typical", "3 s")}
     with ThreadPoolExecutor() as pool:
         futures = {
@@ -296,8 +296,8 @@ def test_the_delays_of_a_known_link_are_recorded_despite_a_clock_that_drifts(
     recordings: dict[str, RecordedLink],
 ) -> None:
     wire = recordings["wire"]
-    # Whole packets of 1500 bytes take 1 and 4 ms. The drift alone would be 6 ms in half a minute.
-    for row, packet_ms, full, rate_mbit_s in ((wire.down, 1, 10, 12), (wire.up, 4, 2, 3)):
+    # Whole packets of 1500 bytes take 1 and 5 ms. The drift alone would be 6 ms in half a minute.
+    for row, packet_ms, full, rate_mbit_s in ((wire.down, 1, 10, 12), (wire.up, 5, 2, 2.4)):
         assert row["base_delay_ms"] == pytest.approx(20, abs=1.5), row
         assert row["base_delay_p10_ms"] == pytest.approx(20, abs=1), row
         assert row["train_pkts"] == 1 + full
