@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cwndlab.api.arguments import checked_budget_s, checked_jobs, checked_links, folder_of
+from cwndlab.api.arguments import checked_budget_s, checked_jobs, checked_links
 from cwndlab.api.inquiry import inquire
 from cwndlab.api.spending import BUDGET_S, draws_within, has_time_for
 from cwndlab.errors import ArgumentError
@@ -25,6 +25,7 @@ from cwndlab.judge.answer import BASELINE
 from cwndlab.judge.goals import goal_named
 from cwndlab.judge.uses import use_named
 from cwndlab.schema.direction import Direction
+from cwndlab.text.files import checked_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +118,7 @@ def advise(  # noqa: PLR0913  each has its default
         list(dict.fromkeys([*names, baseline])),
         baseline,
         direction,
-        None if folder is None else folder_of(folder, "folder"),
+        None if folder is None else checked_path(folder, "folder"),
         checked_jobs(jobs),
     )
     classes = 1 if inquiry.population is None else len(inquiry.population.classes)

@@ -3,40 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from cwndlab.errors import ArgumentError
 
 _MOST_JOBS = 1024
-
-
-def folder_of(
-    value: object,
-    name: str = "results",
-    kind: str = "a folder",
-    example: str = "results/demo",
-) -> Path:
-    """Return an argument that is the path of a folder or file.
-
-    Raises:
-        ArgumentError: the value is not a path.
-    """
-    if isinstance(value, str | os.PathLike):
-        path = os.fspath(value)
-        if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
-            return Path(path)
-    raise ArgumentError(value, name, f'write the path of {kind}, such as "{example}"')
-
-
-def _is_encodable(path: str) -> bool:
-    """Return whether the operating system's encoding of file names has all characters."""
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def named(value: object, name: str, example: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab.api.arguments import checked_jobs, folder_of
+from cwndlab.api.arguments import checked_jobs
 from cwndlab.api.results import Results, open_results
 from cwndlab.errors import ArgumentError, MeasurementError, read_failure
 from cwndlab.imports.folder import read_file
@@ -20,7 +20,7 @@ from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.posterior import population
 from cwndlab.inference.summaries import DISORDER, LOSSES
 from cwndlab.run.executor import available_cores
-from cwndlab.text.files import refuse_pipe
+from cwndlab.text.files import checked_path, refuse_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -67,7 +67,7 @@ def fit(
         MeasurementError: the link cannot be inferred from the run; the message names the reason.
         ResultsError: the folder contains no results.
     """
-    opened = results if isinstance(results, Results) else folder_of(results)
+    opened = results if isinstance(results, Results) else checked_path(results)
     return fit_flow(
         measured_flows(opened, run),
         jobs=checked_jobs(jobs) or available_cores(),

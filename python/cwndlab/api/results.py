@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab.api.arguments import folder_of
 from cwndlab.errors import ArgumentError, ResultsError, UnknownNameError, plural
 from cwndlab.judge.answer import answers, known_of
 from cwndlab.judge.goals import goal_named
@@ -20,6 +19,7 @@ from cwndlab.results.compaction import shown_labels
 from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
 from cwndlab.study.definition import StudyDefinition
+from cwndlab.text.files import checked_path
 from cwndlab.text.toml import read_toml
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Results:
             ArgumentError: `path` is not a path.
             ResultsError: the folder contains no results that this version can read.
         """
-        self.path = folder_of(path, "path")
+        self.path = checked_path(path, "path")
         self._folder = Folder.open(self.path)
         matrix_file = self._folder.file(MATRIX)
         if matrix_file is None:

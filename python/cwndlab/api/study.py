@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from cwndlab.api.arguments import checked_jobs, folder_of, named
+from cwndlab.api.arguments import checked_jobs, named
 from cwndlab.api.running import run_study
 from cwndlab.errors import ArgumentError
 from cwndlab.run.backend import Backend
 from cwndlab.study.definition import StudyDefinition
+from cwndlab.text.files import checked_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,23 +20,6 @@ if TYPE_CHECKING:
 
 class Study(StudyDefinition):
     """A study, defined in a file or by arguments, with all combinations of its factors."""
-
-    @classmethod
-    def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; from a results folder, read the study exactly as it was run.
-
-        Args:
-            path: path of the study file.
-            is_quick: whether to apply the changes in the file's `[quick]` table.
-            is_live: whether to measure on a real network instead of using the file's `[link]`.
-
-        Raises:
-            ArgumentError: `path` is not a path.
-            StudyError: the file is not a valid study; the message names the file, line and key of
-                each problem.
-        """
-        file = folder_of(path, "path", "a study file", "studies/demo.toml")
-        return super().load(file, is_quick=is_quick, is_live=is_live)
 
     def run(
         self,
@@ -62,7 +46,7 @@ class Study(StudyDefinition):
             KernelRunError: this machine cannot run studies on its kernel.
             ClusterError: the cluster cannot be reached.
         """
-        folder = None if results is None else folder_of(results)
+        folder = None if results is None else checked_path(results)
         if not isinstance(backend, str) and not isinstance(backend, Backend):
             raise ArgumentError(backend, "backend", 'write a name, such as "sim" or "kernel"')
         if executor is not None:

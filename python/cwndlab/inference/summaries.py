@@ -71,7 +71,7 @@ _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _NOISE = 0.01
-"""Standard deviation of the logarithms of measured values that is no property of the link."""
+"""Standard deviation of the logarithms of measured values that the measuring computers cause."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 

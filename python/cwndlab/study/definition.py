@@ -29,6 +29,7 @@ from cwndlab.schema.study import TABLES, StudyModel, flatten_factors
 from cwndlab.study import matrix
 from cwndlab.study.kept import KeptScenarios
 from cwndlab.study.places import Arguments, StudyFile
+from cwndlab.text.files import checked_path
 from cwndlab.text.quantity import format_duration
 from cwndlab.text.toml import TomlSource
 from cwndlab.text.toml_writer import write_toml
@@ -127,10 +128,11 @@ class StudyDefinition:
             is_live: whether to measure on a real network instead of using the file's `[link]`.
 
         Raises:
+            ArgumentError: `path` is not a path.
             StudyError: the file is not a valid study; the message names the file, line and key of
                 each problem.
         """
-        path = Path(path)
+        path = checked_path(path, "path", "a study file", "studies/demo.toml")
         source = TomlSource.read(path)
         document = _from_file_form(source)
         if "id" not in document:

@@ -101,7 +101,7 @@ class KeptScenarios:
         try:
             listed = json.loads((self.folder / _MANIFEST).read_bytes())["files"].get(SCENARIOS)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return True  # whoever opens the folder reports a damaged manifest
+            return True  # a damaged manifest is reported when the folder is opened
         return listed in {None, hashlib.sha256(content).hexdigest()}
 
     def _damaged(self) -> StudyError:

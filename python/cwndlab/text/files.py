@@ -6,9 +6,12 @@ import codecs
 import contextlib
 import errno
 import io
+import os
 import tempfile
 from pathlib import Path
 from typing import IO, Literal
+
+from cwndlab.errors import ArgumentError
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -21,6 +24,33 @@ MOST_TEXT_BYTES = 2**26
 MOST_TRACE_BYTES = 2**30
 """Maximum size in bytes of a file that contains a recording of a link (a trace)."""
 _PART_BYTES = 2**20
+
+
+def checked_path(
+    value: object,
+    name: str = "results",
+    kind: str = "a folder",
+    example: str = "results/demo",
+) -> Path:
+    """Return an argument that is the path of a folder or file.
+
+    Raises:
+        ArgumentError: the value is not a path.
+    """
+    if isinstance(value, str | os.PathLike):
+        path = os.fspath(value)
+        if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
+            return Path(path)
+    raise ArgumentError(value, name, f'write the path of {kind}, such as "{example}"')
+
+
+def _is_encodable(path: str) -> bool:
+    """Return whether the operating system's encoding of file names has all characters."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_bytes(path: Path, most: int) -> bytes:

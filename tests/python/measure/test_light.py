@@ -27,6 +27,19 @@ CLOCK = ClockLine(START_NS, AHEAD_NS, 0.0, 0.0)
 UP, DOWN = Direction.UPLINK, Direction.DOWNLINK
 
 
+def request_of(direction: Direction, packets: int, gaps_ns: list[int]) -> protocol.Trains:
+    """Return a request for trains of a packet of 64 bytes and full packets."""
+    return protocol.Trains(
+        direction=direction.wire,
+        series=0,
+        packets=packets,
+        first_payload_bytes=64,
+        payload_bytes=1472,
+        packet_bytes=1500,
+        gaps_ns=gaps_ns,
+    )
+
+
 def series(
     delays_ms: Sequence[float],
     *,
@@ -36,15 +49,7 @@ def series(
     lasts_ms: float = 1e9,
 ) -> TrainSeries:
     """Return trains of four packets, with the delay of each train's first packet."""
-    request = protocol.Trains(
-        direction=direction.wire,
-        series=0,
-        packets=4,
-        first_payload_bytes=64,
-        payload_bytes=1472,
-        packet_bytes=1500,
-        gaps_ns=[GAP_MS * MS] * len(delays_ms),
-    )
+    request = request_of(direction, 4, [GAP_MS * MS] * len(delays_ms))
     ahead_ns = AHEAD_NS if direction is UP else -AHEAD_NS
     arrivals = []
     for train, delay_ms in enumerate(delays_ms):
@@ -118,15 +123,7 @@ def pairs_of(second_ms: float, *, direction: Direction = UP, count: int = 60) ->
     """Return pairs: the delay is 20 ms, or `second_ms` if the link has been idle for 30 ms."""
     random = np.random.default_rng(count)
     gaps_ms = np.column_stack([np.exp(random.uniform(0, np.log(100), count)), np.full(count, 110)])
-    request = protocol.Trains(
-        direction=direction.wire,
-        series=0,
-        packets=1,
-        first_payload_bytes=64,
-        payload_bytes=1472,
-        packet_bytes=1500,
-        gaps_ns=(gaps_ms * MS).astype(int).ravel().tolist(),
-    )
+    request = request_of(direction, 1, (gaps_ms * MS).astype(int).ravel().tolist())
     sent_ns = START_NS + np.cumsum([0, *request.gaps_ns[:-1]])
     ahead_ns = AHEAD_NS if direction is UP else -AHEAD_NS
     arrivals = []
