@@ -1,4 +1,4 @@
-"""Entry point of the command line; an error that users can fix results in a message and a status.
+"""Entry point of the command line. Errors that users can fix become a message and an exit status.
 
 Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
 invalid, or the machine lacks something that the command needs; 130, the user stopped the command.
@@ -87,8 +87,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _open_closed_streams() -> None:
     """Open the null device in place of each standard stream that the caller has closed (`>&-`).
 
-    Otherwise, the next file that the process opens, such as a table of results, would take the
-    place of this stream.
+    Otherwise, the next opened file, such as a table of results, would get the closed stream's
+    descriptor and receive its output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -97,7 +97,7 @@ def _open_closed_streams() -> None:
 
 
 def _replace_what_cannot_be_encoded() -> None:
-    """Print a question mark for each character that the terminal's encoding does not contain."""
+    """Print a question mark in place of each character that the terminal's encoding lacks."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper) and not out.encoding.lower().startswith("utf"):
         out.reconfigure(errors="replace")
@@ -133,8 +133,8 @@ def run(arguments: list[str]) -> int:
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
     """Return whether the program that read standard output has closed the pipe.
 
-    If so, click has replaced `sys.stdout`, or Rich has raised the exception `end` because of a
-    `BrokenPipeError`.
+    If the pipe is closed, either click has replaced `sys.stdout`, or `end` is the exception that
+    Rich raised after a `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

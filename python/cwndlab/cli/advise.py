@@ -51,13 +51,14 @@ def _budget_s(text: str) -> float:
     "--link",
     "links",
     multiple=True,
-    more="Repeat this option for several classes of users, each with its own link.",
+    more="To describe several classes of users, repeat this option with the link of each class.",
 )
 @click.option(
     "--users",
     metavar="NAME",
-    help="Group of users with different links (a population): mobile, home, train, satellite, or "
-    "a TOML file.",
+    help=(
+        "Population of users with different links: mobile, home, train, satellite, or a TOML file."
+    ),
 )
 @click.option(
     "--trace",

@@ -1,4 +1,4 @@
-"""Options that set the goal of `compare` and `advise`; printing of answers as JSON and CSV."""
+"""Options that set the goal of `compare` and `advise`; print the answers as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="Main use of the network. If it is web, video, rpc or call, a specific goal replaces "
-    "--goal.",
+    help=(
+        "Main use of the network. For web, video, rpc and call, a goal specific to that use "
+        "replaces --goal."
+    ),
 )
 goal_option = click.option(
     "--goal",
@@ -48,7 +50,7 @@ baseline_option = click.option(
     metavar="NAME",
     default="cubic",
     show_default=True,
-    help="Algorithm in use today, with which the others are compared.",
+    help="Algorithm in use today; all other algorithms are compared with it.",
 )
 
 

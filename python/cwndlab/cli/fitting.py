@@ -43,8 +43,10 @@ _HARDLY_KNOWN = 0.3
     "runs",
     metavar="KEY",
     multiple=True,
-    help="Key of the run to which links are fitted; required if RESULTS contains several runs. "
-    "Repeat this option for several runs over the same path.",
+    help=(
+        "Key of the run from which to infer the link; required if RESULTS contains several runs. "
+        "Repeat this option for several runs over the same path."
+    ),
 )
 @click.option(
     "--family",

@@ -234,7 +234,7 @@ def _refuse_repeated(context: click.Context, args: list[str]) -> None:
     for option in once:
         if once.count(option) > 1:
             is_list = option.metavar == "NAMES"
-            remedy = "separate several names by commas" if is_list else "give it only once"
+            remedy = "separate several names by commas" if is_list else "give this option only once"
             msg = f"{option.opts[0]} is given twice; {remedy}"
             raise click.UsageError(msg, context)
     if isinstance(command, click.Group) and rest:

@@ -48,10 +48,10 @@ def import_command(
     """Import the measurements in FOLDER as results.
 
     FOLDER may contain JSON output of iperf3, logs of ss -tin, packet captures (pcap, pcapng), and
-    Web100 or other CSV files. Each name in braces in --pattern becomes a factor, and runs are
-    compared by its values. Runs with the same {repetition} are compared with each other, as pairs.
-    Files that differ only in {side} (client, server) describe the two ends of one transfer. {}
-    matches any text.
+    Web100 or other CSV files. Each name in braces in --pattern, such as {algorithm}, becomes a
+    factor by which runs are compared. Runs with the same {repetition} are compared with each
+    other, as pairs. Files that differ only in {side} (client, server) describe the two ends of one
+    transfer. {} matches any text.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(
@@ -83,5 +83,7 @@ def _say_left_out(summary: ImportSummary) -> None:
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]
     lines += [f"  {sentence}" for sentence in summary.left_out[:_MOST_TOLD]]
     if (more := len(summary.left_out) - _MOST_TOLD) > 0:
-        lines.append(f"  and {more:,} more; {summary.folder / IMPORT_FILE} lists all of them")
+        lines.append(
+            f"  and {more:,} more; {summary.folder / IMPORT_FILE} contains the complete list"
+        )
     click.echo("\n".join(lines), err=True)

@@ -58,7 +58,10 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
-    tell("fitting the networks to the paper's numbers, also with shuffled names of the variants")
+    tell(
+        "fitting the networks to the paper's numbers, and again with the names of the variants "
+        "shuffled"
+    )
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
     shuffled = shuffled_errors(numbers, networks)
@@ -137,7 +140,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return the number of fits to shuffled variants that have no larger error than `fit`."""
+    """Return the number of shuffled fits whose mean error is at most the mean error of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

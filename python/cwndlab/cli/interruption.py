@@ -50,7 +50,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Return whether the user has pressed Ctrl-C; later exceptions do not change the answer."""
+    """Return whether the user has pressed Ctrl-C, even if a library swallowed the exception."""
     return _is_asked
 
 

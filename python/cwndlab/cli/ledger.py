@@ -45,8 +45,8 @@ def ledger_command(
     """Show how often the predictions in a ledger came true.
 
     A ledger is a file of JSON lines, which you can publish. Its lines are predictions that were
-    tested on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger: the
-    command first adds the entries of FILE to the shown ledger.
+    tested on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose
+    entries are first added to the shown ledger.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"

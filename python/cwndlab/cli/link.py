@@ -150,8 +150,11 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     "--light-heavy",
     "has_light",
     is_flag=True,
-    help="Also record the link without load, with short trains of packets, so that a replay "
-    "depends on the load. The recording then takes about seven times --duration.",
+    help=(
+        "Also record the link without load, with short trains of packets, so that a replay can "
+        "distinguish light load from heavy load. The recording then takes about seven times "
+        "--duration."
+    ),
 )
 @format_option
 def link_record(
@@ -224,7 +227,7 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
 
 
 def _busy_cells(light: LightDirection) -> dict[str, float | None]:
-    """Return what the pairs show, with the bounds of 95 % intervals; None for unknown values."""
+    """Return how long a link stays busy and its delay while busy, in ms, with 95 % intervals."""
     found = (None, None) if light.busy is None else (light.busy.lasts, light.busy.delay)
     cells: dict[str, float | None] = {}
     for name, each in zip(("light_after", "busy_delay"), found, strict=True):

@@ -24,8 +24,11 @@ token_option = secret_option("token", "File with the secret token of the measure
 fingerprint_option = click.option(
     "--fingerprint",
     metavar="SHA256:...",
-    help="Fingerprint of the server's certificate, which `cwndlab serve` prints. By default, the "
-    "client remembers the fingerprint of the first connection and expects it from then on.",
+    help=(
+        "Fingerprint of the server's certificate, which `cwndlab serve` prints. By default, the "
+        "client stores the server's fingerprint at the first connection and later accepts no "
+        "other fingerprint."
+    ),
 )
 _LIVE_OPTIONS = (
     click.option(

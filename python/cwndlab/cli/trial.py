@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""If the measured part of each period is shorter than this, in seconds, a warning is printed."""
+"""A warning is printed if the measured part of each period is shorter than this, in seconds."""
 _SHORT = (
-    "Periods this short are only for a rehearsal: data that a loss had held back before the "
+    "Periods this short are suitable only for rehearsals: data that a loss delayed until the "
     "measured part of a period can raise the goodput above the rate of the link."
 )
 
@@ -135,7 +135,10 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     """
     design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
     if design.washout_s >= design.period_s:
-        msg = f"--wash-out {wash_out} is not shorter than --period {period}"
+        msg = (
+            f"--wash-out {wash_out} is not shorter than --period {period}; shorten --wash-out or "
+            "lengthen --period"
+        )
         raise click.UsageError(msg)
     if pilot is not None:
         design = replace(design, spread=spread_of(pilot))
@@ -325,7 +328,7 @@ def _kind(period: MeasuredPeriod) -> str:
 
 
 def _returns(found: RegisteredPrediction) -> str:
-    """Say when a trial returns to the baseline."""
+    """Return the sentence that explains when a trial returns to the baseline algorithm."""
     return (
         f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
         f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s, and "
@@ -334,15 +337,15 @@ def _returns(found: RegisteredPrediction) -> str:
 
 
 def _return_lines(found: TrialState) -> list[str]:
-    """Return a sentence about the trial's returns to the baseline, if there were any."""
+    """Return a sentence on how often a trial returned to the baseline; empty if it never did."""
     claim, count = found.entry.prediction, len(found.returns)
     if not count:
         return []
     cleared = count - bool(found.entry.harm)
     checked = (
         f"The trial returned to {claim.baseline} {plural(count, 'time')} to check "
-        f"{claim.challenger}; {cleared} of these returns found no harm. Returns are not part of "
-        "the measured change."
+        f"{claim.challenger}; {cleared} of these returns found no harm. Measurements during "
+        "returns do not count towards the measured change."
     )
     return [checked]
 

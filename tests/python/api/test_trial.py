@@ -108,7 +108,7 @@ def test_the_length_of_a_short_trial_is_in_seconds(
     assert cwndlab(arguments) == 0
     output = capsys.readouterr().out
     assert "6 blocks of two periods take 26 s." in output
-    assert "only for a rehearsal" in output
+    assert "suitable only for rehearsals" in output
     assert "the trial returns to cubic for 2 s, and ends if reno harms" in " ".join(output.split())
     assert json.loads((tmp_path / "trial" / FILE).read_text())["return_s"] == 2
 

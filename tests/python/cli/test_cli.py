@@ -629,7 +629,7 @@ def test_errors_break_between_words_on_a_terminal(
     [
         (
             ["compare", "--link", "lossy", "--link", "nr-typical", "--algorithm", "cubic"],
-            "--link is given twice; give it only once",
+            "--link is given twice; give this option only once",
         ),
         (
             ["compare", "--link", "lossy", "--algorithm", "cubic", "--algorithm", "reno"],
@@ -637,7 +637,7 @@ def test_errors_break_between_words_on_a_terminal(
         ),
         (
             ["link", "list", "--format", "json", "--format", "csv"],
-            "--format is given twice; give it only once",
+            "--format is given twice; give this option only once",
         ),
     ],
 )

@@ -32,7 +32,7 @@ def window_chart(page: Page) -> list[str]:
 
 
 def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
-    """Return a letter for each phase: the first letter of the name that is still unused."""
+    """Return a letter for each phase: the first letter of its name that no earlier phase uses."""
     symbols: dict[int, str] = {}
     for number, name in enumerate(phases):
         if number == 0:
