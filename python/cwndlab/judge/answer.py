@@ -98,10 +98,10 @@ def answers(
 ) -> Answers | None:
     """Decide which algorithm is best for a goal, in each setting; None without results.
 
-    If `goal` is None, choose a default goal that fits the quantities measured in the first
-    setting. The evidence in `knowledge` concerns the whole study. Therefore, the decision for one
-    of several network settings does not contain it. Decisions for simulated networks also state
-    how often earlier advice for the same class of networks agreed with measurements.
+    If `goal` is None, choose a default goal that fits the quantities measured in the first setting.
+    The evidence in `knowledge` concerns the whole study, so it is omitted from the decision for one
+    of several network settings. Decisions for simulated networks also state how often earlier
+    advice for the same class of networks agreed with measurements.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -135,7 +135,7 @@ def answers(
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return the further evidence for a decision, which subfolders of the results contain."""
+    """Return the additional evidence for a decision from subfolders of the results."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 

@@ -47,8 +47,8 @@ class Comparison:
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """For each contestant whose data were not sent by the algorithm that the study names: the name
-    of that algorithm."""
+    """Algorithm that the study names, by compared item, where a different algorithm sent the
+    data."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""

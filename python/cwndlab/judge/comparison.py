@@ -63,7 +63,7 @@ def compare(
         confidence: confidence level of the intervals.
         direction: direction of the flows to compare, `forward` or `reverse`. If None, the study's
             direction is used.
-        beside: additional columns for the table of flows, joined by `run` and `flow`.
+        beside: additional columns for the table of flows; rows are matched by `run` and `flow`.
     """
     flows = results.flows()
     if beside is not None:

@@ -98,8 +98,8 @@ class Decision:
     setting: str
     """Name of the network setting; empty if the study has only one setting."""
     pairs: int
-    """Number of repetitions, whose runs are compared in pairs; 0 if all repetitions have identical
-    results, which do not show the effect of chance."""
+    """Number of repetitions whose runs are compared in pairs; 0 if all repetitions have identical
+    results, so that the effect of chance is unknown."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
@@ -265,7 +265,7 @@ class GainsAndCosts:
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return the utility of runs: gain minus cost, where cost is weighted by the goal."""
+        """Return the utility of runs: gain minus cost, with the weights that the goal defines."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 

@@ -24,7 +24,8 @@ KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
 """Name of each class of distances, with its range of one-way delays in ms."""
 FEWEST_DRAWS = 6
-"""Smallest number of networks for a recommendation; other decisions need as many pairs of runs."""
+"""Smallest number of drawn networks for a recommendation; a recommendation from paired runs needs
+the same number of pairs."""
 
 
 def by_distance(

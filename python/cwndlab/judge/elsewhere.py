@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm is clearly better, averaged over similar networks."""
+    """Return whether another algorithm is clearly better on average over similar networks."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False

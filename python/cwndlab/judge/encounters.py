@@ -129,7 +129,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return each candidate's runs: beside the neighbour, beside the same algorithm, and alone.
+    """Return the runs of each candidate: against the neighbour, against its own kind, and alone.
 
     For the mix `PLAIN`, further runs have a neighbour that sends short files.
     """

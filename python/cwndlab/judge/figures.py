@@ -63,7 +63,7 @@ class Unit:
 
 
 def read_number(value: str | float) -> tuple[float, Unit]:
-    """Return the number and the unit of a text such as "150 kB", or of a plain number.
+    """Return the number and the unit of a string such as "150 kB", or of a number without a unit.
 
     Raises:
         ValueError: the text is not a number followed by a known unit.
@@ -99,7 +99,7 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keys of a study, by path, that give the link these values."""
+        """Return the study keys, by path, that set numbers of the link to the given values."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")

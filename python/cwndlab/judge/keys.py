@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A key of a study that depends on an uncertain value, with the key's value in the link."""
+    """A study key that depends on an uncertain value, and the value of the key in the link."""
 
     path: str
     unit: Unit
@@ -100,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of `target` if the first target changes from `usual` to `count`.
+        """Return the value of `target` that corresponds to the value `count` of the first target.
 
         On a logarithmic scale, the ratio of the two targets stays the same; on a linear scale, the
         difference.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""A bin (interval of probabilities) with fewer entries is shown, but not compared with the limit
+"""A bin (interval of probabilities) with fewer entries is shown, but not checked against the limit
 (bar)."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
@@ -68,7 +68,7 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; ties count half."""
     compared: int
-    """Number of predictions with a known outcome (see the function `better`)."""
+    """Number of predictions whose outcome is known (see the function `better`)."""
     brier: float | None
     """Mean squared error of the predicted probabilities; None if no outcome is known."""
     bins: tuple[Reliability, ...]
@@ -220,7 +220,7 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a number by which challengers are ordered; the number of the baseline is 0."""
+    """Return a number that orders challengers, from the measured change or rank; baseline: 0."""
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:

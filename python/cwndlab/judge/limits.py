@@ -219,8 +219,8 @@ def _by_sample(
 def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
     """Return, for each sample, whether data was sent at the pacing rate until this sample.
 
-    At a low rate, no packet is sent in most sampling intervals. The throughput is therefore the
-    mean over the time in which pacing releases a few packets, but at least over one interval.
+    At a low rate, no packet is sent in most sampling intervals. The throughput is therefore
+    averaged over the time in which pacing releases a few packets, and over at least one interval.
     """
     times = _floats(samples, "t_s")
     paced = _floats(samples, "pacing_rate_mbit_s")

@@ -51,7 +51,7 @@ class MethodTable:
     """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of the algorithms that sent data; other algorithms are omitted."""
+    """Effects of the algorithms that sent data; algorithms that sent no data are omitted."""
     own: Mapping[tuple[str, str], Difference]
     """Interaction of method and algorithm: the deviation from the product of both effects."""
 

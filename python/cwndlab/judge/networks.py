@@ -70,13 +70,13 @@ class Networks:
     is_good: float
     """Probability that, on a similar network, the recommended algorithm is nearly the best."""
     is_safest_good: float
-    """The same probability for `safest`."""
+    """Probability that, on a similar network, the algorithm `safest` is nearly the best."""
     regrets: Mapping[str, float]
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
-    """Keys of the network beyond whose values another algorithm is better than `safest`, starting
-    with the largest gain."""
+    """Properties of the network with a break-even value, beyond which another algorithm is better
+    than `safest`; the largest gain comes first."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty if no distances were
     drawn."""

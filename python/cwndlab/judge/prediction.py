@@ -67,8 +67,8 @@ class RegisteredPrediction:
     seed: int
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
-    """Duration of a return to the baseline, which checks suspected harm, in seconds; 0 if suspected
-    harm ends the trial unchecked, as planned by versions before 29 November 2026."""
+    """Duration in seconds of a return to the baseline, which checks suspected harm; 0 in plans from
+    before 29 November 2026, whose trials end at once on suspected harm."""
 
     @property
     def id(self) -> str:
@@ -151,7 +151,7 @@ def checked(record: _Record) -> _Record:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability of a gain in utility, and the change's mean and 90 % interval.
+    """Return the probability that utility rises, and the mean and 90 % interval of its change.
 
     Args:
         differences: for each network, the challenger's utility minus the baseline's.

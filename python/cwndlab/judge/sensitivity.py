@@ -313,7 +313,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the other algorithm's gain in each held-out network to which the rule applies."""
+    """Return the gain from following the rule, in each held-out network that the rule covers."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):

@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""The sentences call shares unequal if one of two flows gets less than this percentage of the
-goodput."""
+"""Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
 _HALF = 0.5
-"""Fraction of similar networks. If the recommended algorithm is nearly the best on fewer networks,
+"""If the recommended algorithm is nearly the best on less than this fraction of similar networks,
 the headline also names a safer algorithm."""
 
 

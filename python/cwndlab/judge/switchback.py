@@ -90,7 +90,7 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean change over blocks; None if fewer than two blocks have both values.
+    """Return the mean change over blocks; None if fewer than two blocks have both utilities.
 
     Args:
         challenger: utility of the challenger in each block; NaN for a missing value.

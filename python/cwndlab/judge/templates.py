@@ -152,5 +152,5 @@ SHARES = KEYS | {"load": "the share of airtime that other stations take"}
 
 
 def say(template: str, **values: object) -> str:
-    """Return a template with its fields filled in."""
+    """Return the template with this name, with its fields filled in."""
     return TEMPLATES[template].format(**values)

@@ -25,11 +25,12 @@ class ClassView:
     weight: float
     """Fraction of the population that belongs to the class."""
     regret: float
-    """Utility that the recommendation costs the class, compared with the best algorithm for it."""
+    """Utility that the class loses with the recommended algorithm, compared with the best algorithm
+    for the class."""
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """True if no other class loses more utility, and the loss is not negligible."""
+    """True if this class loses the most utility of all classes, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
