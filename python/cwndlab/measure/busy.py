@@ -1,15 +1,15 @@
 """Estimate how fast a busy link serves a packet, and for how long a link stays busy.
 
-Some links serve a packet faster if they have served another one shortly before: the base station of
-a cell, for example, continues to send grants for a while after the last data, so that a packet need
-not request one. Pairs of packets with a random gap show this. The first packet of a pair meets an
-idle link; the second one meets a link that has been idle only since the first one has left.
+Some links serve a packet faster shortly after another packet. For example, the base station of a
+cell continues to send grants for a while after the last data, so a packet need not request a grant.
+Pairs of packets with a random gap show this effect: the first packet of a pair arrives at an idle
+link; the second packet arrives at a link that has been idle only since the first packet left.
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
-A link that does not distinguish the two, such as a wire, has the same delays for both; then
-nothing is estimated. A link whose idle state lasts for so short a time that first packets are
-sometimes as fast as second packets cannot be told apart from such a link, either, nor can a link
-that remembers a packet for longer than the idle time before a pair.
+For a link without such a busy state, such as a wire, the delays of first and second packets are the
+same, and nothing is estimated. A busy state remains undetected if the link's idle state is so short
+that first packets are sometimes as fast as second packets, or if the busy state lasts longer than
+the idle time before a pair.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
 
 FEWEST_PAIRS = 40
 _IDLE_MS = 50.0
-"""Idle time before a pair; half of the usual one, so that jitter excludes no pair."""
+"""Least idle time in ms before a pair; half of the usual idle time, so that jitter excludes no
+pair."""
 _FASTEST_QUANTILE = 0.02
-"""A single packet can be faster than the link permits: a clock or the time of sending was wrong, or
-other traffic kept the link busy before the first packet of a pair."""
+"""Quantile that serves as the shortest delay of the link. The minimum could be wrong: a clock or a
+sending time was wrong, or other traffic kept the link busy before a pair."""
 _FASTER_MS = 0.2
-"""Smallest difference that is not taken for noise of the sender's and the receiver's timers."""
+"""Smallest difference in ms that cannot be noise of the sender's and the receiver's timers."""
 _CHANCE = 1e-4
-"""Probability with which a link without such a state is taken for one that has it."""
+"""Probability that a link without a busy state is mistaken for a link with a busy state."""
 _MOSTLY = 0.5
-"""A retransmission on the radio link delays a packet in ten or more, also on a busy link."""
+"""Smallest share of fast packets among packets on a busy link. Retransmissions on the radio link
+delay a tenth of the packets or more, also on a busy link."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
@@ -53,25 +55,25 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of packets in one direction that met an idle link, and of which both arrived.
+    """Pairs of packets in one direction that found the link idle and arrived completely.
 
-    Times are in ms.
+    All times are in ms.
     """
 
     gap_ms: Milliseconds
-    """Time between sending the first and the second packet."""
+    """Time between sending the first and the second packet of a pair."""
     first_ms: Milliseconds
-    """Delay of the first packet."""
+    """Delay of the first packet of each pair."""
     second_ms: Milliseconds
-    """Delay of the second packet."""
+    """Delay of the second packet of each pair."""
 
     @classmethod
     def of(cls, sent_ms: Milliseconds, delay_ms: Milliseconds) -> Pairs:
-        """Return the pairs of a sequence of packets, given as times of sending and delays.
+        """Return the pairs of packets in a sequence, from sending times and delays.
 
-        Packets with an even index are the first ones of pairs. The delay of a lost packet is NaN.
-        Pairs are left out if a packet was lost, or if the packet before the pair was so late that
-        the link was perhaps still busy.
+        Packets with an even index begin a pair. The delay of a lost packet is NaN. A pair is
+        omitted if one of its packets was lost, or if the packet before the pair arrived so late
+        that the link may still have been busy.
         """
         (first_at, second_at), (first_ms, second_ms) = (
             each.reshape(-1, 2).T for each in (sent_ms, delay_ms)
@@ -84,7 +86,7 @@ class Pairs:
 
     @classmethod
     def joined(cls, some: Sequence[Pairs]) -> Pairs:
-        """Join pairs of several sequences."""
+        """Join the pairs of several sequences of packets."""
         parts = [np.stack([each.gap_ms, each.first_ms, each.second_ms]) for each in some]
         return cls(*np.concatenate([np.empty((3, 0)), *parts], axis=1))
 
@@ -93,27 +95,27 @@ class Pairs:
         return self.gap_ms.size
 
     def drawn(self, random: np.random.Generator) -> Pairs:
-        """Return as many pairs that are drawn from these with replacement."""
+        """Return a bootstrap sample: the same number of pairs, drawn with replacement."""
         which = random.integers(len(self), size=len(self))
         return Pairs(self.gap_ms[which], self.first_ms[which], self.second_ms[which])
 
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """Delay and duration of the state in which a link is after it has served a packet."""
+    """Delay of a link that has just served a packet, and the time for which this state lasts."""
 
     delay: Bounded
-    """Shortest delay of a packet on the busy link, between the bounds of its 95 % interval."""
+    """Shortest delay of a packet on the busy link, with its 95 % interval."""
     lasts: Bounded
-    """Idle time after which the link is no longer busy, between the bounds of its 95 % interval."""
+    """Idle time after which the link is no longer busy, with its 95 % interval."""
 
     @classmethod
     def of(cls, pairs: Pairs, idle_delays_ms: Milliseconds) -> BusyState | None:
-        """Estimate the state from pairs, and from the delays of other packets on the idle link.
+        """Estimate the busy state from pairs, and from delays of other packets on the idle link.
 
-        Return None if the pairs do not show that the link distinguishes busy and idle. The
-        intervals come from resampled pairs (bootstrap), so they do not contain an error that all
-        pairs have in common, such as that of the clocks.
+        Return None if the delays of a busy link do not differ from those of an idle link. The
+        intervals come from resampled pairs (bootstrap), so they do not include errors that affect
+        all pairs equally, such as errors of the clocks.
         """
         if len(pairs) < FEWEST_PAIRS:
             return None
@@ -160,9 +162,9 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability of so many fast second packets if they are like the idle ones.
+    """Return the probability of this many fast second packets if the link has no busy state.
 
-    This is Fisher's exact test, one-sided.
+    The test is Fisher's exact test, one-sided.
     """
     both = fast + fast_idle
     ways = sum(

@@ -7,9 +7,10 @@ of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c i
 leaves the largest minimum delay, which is the same in both directions: half of the smallest
 round-trip time.
 
-If the smallest delays of the directions differ, the delays of one direction are too large and those
-of the other too small, both by half of this difference, which cannot be measured without
-synchronised clocks. Their sum and their changes are right nevertheless.
+If the smallest delays of the two directions differ, the delays of one direction are too large, and
+those of the opposite direction are too small, both by half of this difference. The difference
+cannot be measured without synchronised clocks. The sum of the delays and their changes are right
+nevertheless.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class ClockLine:
     """Time by the client's clock at which the server's clock is ahead by `ahead_ns`."""
     ahead_ns: float
     drift: float
-    """Time that the server's clock gains on the client's, as a fraction of the elapsed time."""
+    """Time that the server's clock gains on the client's clock, as a fraction of the elapsed
+    time."""
     least_ns: float
     """Smallest delay of a packet, the same in both directions."""
 

@@ -59,7 +59,7 @@ def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
     found = []
     for begin_s, end_s, backoff in _stalls(series):
         lasted_s = end_s - begin_s
-        doubled = f", the timeout doubled {backoff} times" if backoff else ""
+        doubled = f", retransmission timeout doubled {backoff} times" if backoff else ""
         if lasted_s >= outage_s:
             what = f"no data for {lasted_s:.1f} s{doubled}"
             found.append(Flag("outage", begin_s, what, lasted_s, flow))

@@ -1,10 +1,9 @@
-"""Evaluate trains and pairs of packets: delays on the idle link, and of the link while it is busy.
+"""Evaluate trains and pairs of packets: delays on the idle link, and on the link while it is busy.
 
-The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025): a line for
-each train, with the time of its sending, the delay of its first packet (the *base delay*), and the
-time of each arrival after the first. A train whose first packet was lost has no line; other lost
-packets have no arrival time. Pairs of packets show for how long the link remembers a packet (see
-`busy`).
+The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025). Each line
+describes a train: its sending time, the delay of its first packet (the *base delay*), and the time
+of each later arrival. A train whose first packet was lost has no line; other lost packets have no
+arrival time. Pairs of packets show how long the link stays busy after a packet (see `busy`).
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ REGULAR_MS = 100
 """Idle time in ms before each train of the trace. CellReplay's calibration treats a link as idle
 after this time without packets."""
 _QUEUED_MS = 50.0
-"""A packet that waits longer than this, in ms, was probably queued. Without a queue, a packet waits
-only for an opportunity to send: a scheduling request in LTE takes some 10 ms, with a retransmission
-on the radio link 20 ms."""
+"""A packet that waits longer than this, in ms, was probably queued behind other packets. Without a
+queue, a packet waits only until it may be sent: about 10 ms for a scheduling request in LTE, and 20
+ms with a retransmission on the radio link."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSeries:
-    """Trains in one direction that were sent one after the other."""
+    """Trains of packets in one direction that were sent one after another."""
 
     arrivals: Sequence[Arrival]
     """Packets that arrived, in the order of their sending."""
@@ -48,7 +47,7 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, on the time axis of the trace."""
     lasts_ms: float
-    """Time after which trains of the series no longer belong to the trace."""
+    """Trains sent later than this, after the first train, do not belong to the trace."""
 
     def first_packets(self) -> Transits:
         """Return the first packets of the trains that arrived."""
@@ -62,7 +61,7 @@ class TrainSeries:
         return 0
 
     def train_ms(self) -> float | None:
-        """Return the median time from a train's first to last arrival; None without arrivals."""
+        """Return the median time in ms from a train's first to last arrival; None if unknown."""
         times: dict[int, list[int]] = {}
         for train, _, _, at_ns in self.arrivals:
             times.setdefault(train, []).append(at_ns)
@@ -99,7 +98,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """How the link serves a packet shortly after another one; None if not unlike the idle link."""
+    """Delay and duration of the busy state after a packet; None if it does not differ from the idle
+    state."""
 
     @classmethod
     def of(
@@ -163,7 +163,7 @@ class LightDirection:
 
     @property
     def has_enough_pairs(self) -> bool:
-        """True if enough pairs arrived to show whether the link remembers a packet."""
+        """True if enough pairs arrived to show whether the link has a busy state."""
         return len(self.pairs) >= FEWEST_PAIRS
 
     @property
@@ -208,7 +208,7 @@ def _delays_ns(
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the pairs of trains of one packet, which may be lost."""
+    """Return the pairs of packets (trains of one packet); a lost packet has the delay NaN."""
     found = []
     for each, delays in zip(series, delays_ns, strict=True):
         sent_ms, delay_ms = np.full((2, len(each.request.gaps_ns)), np.nan)

@@ -1,19 +1,20 @@
-"""Record a real link under load and without load at the same time, as far as one client can.
+"""Record a real link alternately under load and without load, from a single client.
 
-CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one saturates the network,
-the other sends short trains of packets. A single client alternates. In each round, it records a
-piece of some seconds of all four: trains and saturation, downlink and uplink. A piece of the
-trains and the piece of the saturation of the same round have the same place on the time axis of
-the traces. Trains are sent in one direction at a time, and so are the pairs of packets that follow
-a piece of trains. Before each piece, the client waits until the queues of the link have drained:
-until a probe is as fast as probes before the recording.
+CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one phone saturates the
+network, the other phone sends short trains of packets. A single client alternates: each round
+records a piece of some seconds for each combination of trains or saturation with downlink or
+uplink. In the traces, the train piece and the saturation piece of a round have the same place on
+the time axis. Trains are sent in one direction at a time, and so are the pairs of packets that
+follow a piece of trains. Before each piece, the client waits until the queues of the link have
+drained, that is, until a probe is as fast as the probes before the recording.
 
-Trains are a light load only if the link is idle most of the time. In a direction in which trains
-take long, they are therefore sent less often, and in a very slow one they have fewer packets.
+Trains are a light load only if the link is idle most of the time. If trains take long in a
+direction, they are therefore sent less often; if the direction is very slow, trains have fewer
+packets.
 
-The sizes of the pieces are a compromise: in shorter pieces, the warm-up of the saturation would
-take most of the time; in longer pieces, trains and saturation that share a place on the time axis
-would have been recorded further apart.
+The duration of a piece is a compromise. In shorter pieces, the warm-up of the saturation would take
+most of the time. In longer pieces, trains and saturation that share a place on the time axis would
+be recorded further apart.
 """
 
 from __future__ import annotations
@@ -40,26 +41,27 @@ if TYPE_CHECKING:
 
 PIECE_S = 5.0
 FULL_PACKETS = 10
-"""Largest number of full packets of a train: the initial window of TCP (RFC 6928), which is what an
-idle link carries when a transfer begins."""
+"""Largest number of full-size packets in a train: TCP's initial window (RFC 6928), which is the
+first load of a transfer on an idle link."""
 FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
-"""Size of the packet at the beginning of each train and of the packets of pairs, without and with
-UDP and IP headers (over IPv4): the shortest that can be signed. On a slow link, such a packet
-arrives earlier than a full one, and so do ACKs."""
+"""Size of the first packet of each train and of the packets of pairs, without and with UDP and IPv4
+headers: the smallest size that can be signed. On a slow link, such a packet arrives earlier than a
+full-size packet, as ACKs do."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
-"""The trains of the trace are sent at irregular intervals, which are longer than necessary by up to
-this time. At regular intervals, all trains could meet the same phase of a link that sends at
-regular times only, such as a cell's uplink, whose users ask for grants every 5 to 80 ms."""
+"""The gaps between trains are longer than necessary by a random time of up to this many ms. At
+regular intervals, all trains could meet the same phase of a link that sends only at regular times,
+such as the uplink of a cell, whose users request grants every 5 to 80 ms."""
 _MOST_LOAD = 0.3
 """Largest share of time in which trains occupy a link."""
 _LONGEST_TRAIN_MS = 10.0
-"""Trains that would take longer have fewer packets. They would load a slow link, and in a fade,
-when the link is much slower still, each of them would meet the train before."""
+"""Longest time in ms that a train may occupy the link; trains that would take longer have fewer
+packets. Otherwise, trains would load a slow link, and in a fade, each train would queue behind the
+previous train."""
 _PAIR_GAPS_MS = (1.0, 100.0)
-"""Gaps of pairs. Their logarithms are equally distributed, because a link may remember a packet for
-a few milliseconds or for many."""
+"""Shortest and longest gap within a pair, in ms. The gaps are log-uniform, because a link may stay
+busy for a few milliseconds or for many."""
 _FEWEST_PAIRS, _PAIRS_OF_ROUND = 128, 16
 _PROBES = 10
 _FIRST_PROBES = 30
@@ -70,7 +72,7 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return the number of full packets in a train, if the link needs `packet_ms` for each."""
+    """Return the number of full-size packets in a train, if each packet takes `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 
@@ -162,7 +164,7 @@ class LightHeavyRecorder:
         )
 
     def _wait_until_idle(self) -> None:
-        """Send probes, at most for some seconds, until one is as fast as before the recording."""
+        """Send probes for some seconds, or until a probe is as fast as before the recording."""
         for _ in range(_MOST_WAITS):
             probes = self._session.probe(_PROBES)
             self._probes += probes
@@ -170,7 +172,7 @@ class LightHeavyRecorder:
                 return
 
     def _choose_packets(self, direction: Direction, first: TrainSeries) -> None:
-        """Choose the number of a train's packets by the time that the first trains took."""
+        """Choose the number of packets of a train from the time that the first trains took."""
         packet_ms = (first.train_ms() or 0.0) / FULL_PACKETS
         self._full_packets[direction] = full_packets(packet_ms)
         self._train_ms[direction] = packet_ms * self._full_packets[direction]
@@ -186,7 +188,7 @@ class LightHeavyRecorder:
         return gaps_ns
 
     def _pair_gaps_ns(self) -> list[int]:
-        """Return the gaps of a piece's pairs: within a pair, then before the next one."""
+        """Return the gaps of pairs in a piece: alternately within a pair and before the next."""
         random = np.random.default_rng(self._series)
         low_ms, high_ms = _PAIR_GAPS_MS
         within_ms = np.exp(random.uniform(log(low_ms), log(high_ms), self._pairs))
@@ -201,7 +203,7 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send trains, which belong to a piece of the trace, or pairs, which have no axis."""
+        """Send trains for a piece of the trace, or pairs, which have no place on the time axis."""
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,
@@ -216,7 +218,7 @@ class LightHeavyRecorder:
         return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Record a piece under load; if no packets arrive at its end, the piece ends with zeros."""
+        """Record a piece under load; if no packets arrive at the end, the piece ends with zeros."""
         piece = record_direction(
             self._session, direction, size, lasts_ms * _NS_PER_MS, self._most_bits_per_sec
         )
@@ -235,7 +237,7 @@ class LightHeavyRecorder:
 
 
 def _joined(pieces: Sequence[RecordedDirection]) -> RecordedDirection:
-    """Join the pieces of a direction, one after the other."""
+    """Join the pieces of a direction in chronological order."""
     return RecordedDirection(
         pieces[0].direction,
         np.concatenate([each.per_ms for each in pieces]),

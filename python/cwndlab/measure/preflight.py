@@ -282,7 +282,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate to which the largest buffer limits a connection (one window per RTT)."""
+    """Return the rate in Mbit/s that the largest buffer allows, at one full buffer per RTT."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)

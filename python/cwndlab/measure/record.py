@@ -29,9 +29,10 @@ _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
-"""If more than this percentage of the datagrams is lost, the link limited the rate, even if it has
-no queue: such a link loses a third of the datagrams, which are sent at 3/2 of its rate. If the link
-is faster than the sender, the receiver's socket and the radio can still lose a few percent."""
+"""If more than this percentage of the datagrams is lost, the link limited the rate, not the sender.
+A link without a queue loses a third of the datagrams, which are sent at 3/2 of its rate. If the
+link is faster than the sender, only a few percent are lost, by the receiver's socket or the
+radio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +148,9 @@ def warnings_of(recording: Recording) -> Iterator[str]:
             )
         if not light.has_enough_pairs:
             yield (
-                f"too few pairs of packets arrived on the {name} to show whether the link serves a "
-                "packet faster shortly after another one; light_after and busy_delay keep their "
-                "defaults; record for a longer time"
+                f"f too few pairs of packets arrived on the {name} to show whether the link "
+                "serves a packet faster shortly after another packet; light_after and "
+                "busy_delay keep their defaults; record for a longer time"
             )
 
 

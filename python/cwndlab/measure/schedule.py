@@ -28,7 +28,7 @@ class Period:
 
     @classmethod
     def of(cls, path: LivePath) -> Period:
-        """Return the period that a study names; if the study names none, the whole day."""
+        """Return the period that a study names; if the study names no period, the whole day."""
         if path.period is None:
             return cls(time.min, time.max, path.days)
         begin, _, end = path.period.partition("-")

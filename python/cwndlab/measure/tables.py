@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that acts first: the end that sends a request; if none does, the sender."""
+    """Return the end that acts first: the end that sends a request, or else the data's sender."""
     match flow.application.kind:
         case "request_response":
             return receiver

@@ -286,7 +286,7 @@ def test_no_data_for_long_is_an_outage_and_no_data_to_send_is_none() -> None:
 
 def test_an_outage_until_the_end_is_one() -> None:
     (flag,) = flags_of(0, series([0, 1, 1, 1, 1, 1], [5] * 6, [0, 0, 1, 2, 3, 4]), 3)
-    assert flag.what == "no data for 4.0 s, the timeout doubled 4 times"
+    assert flag.what == "no data for 4.0 s, retransmission timeout doubled 4 times"
 
 
 def test_timeouts_in_a_row_are_flagged_where_they_are_short() -> None:

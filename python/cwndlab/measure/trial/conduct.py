@@ -48,7 +48,8 @@ class Step:
     is_return: bool = False
     """Whether the trial returns to the baseline to check suspected harm."""
     drain_s: float = 0.0
-    """Time in seconds for which queues drain before the step begins; not part of the duration."""
+    """Time in seconds for which queues drain before the step begins; not included in the
+    duration."""
 
 
 @dataclass(frozen=True, slots=True)

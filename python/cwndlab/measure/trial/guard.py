@@ -26,8 +26,8 @@ been different. A return to the baseline then decides, with the whole limit. The
 simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
-"""Factor by which a limit is multiplied if a period is compared with the mean of a return and
-earlier periods, because the network may have had different conditions in the earlier periods."""
+"""Factor on a limit if a period is compared with the mean of a return and earlier periods; it is
+above 1 because the conditions of the network may have changed since the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Guardrails:
     """Largest allowed increase in the share of retransmitted segments, in percentage points."""
 
     def scaled(self, share: float) -> Guardrails:
-        """Return limits that are stricter for a share below 1, and looser for a share above 1."""
+        """Return limits that are stricter if `share` is below 1, and looser if it is above 1."""
         return Guardrails(
             self.rtt_ratio * share, self.goodput_ratio / share, self.retransmitted_points * share
         )
@@ -103,7 +103,7 @@ class Guard:
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
-    """Return an outcome with the median of each measurement over several periods."""
+    """Return the median of each measurement over several periods, as one outcome."""
 
     def median(name: str) -> float:
         return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))
@@ -117,7 +117,7 @@ def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
 
 
 def _between(one: PeriodOutcome, other: PeriodOutcome) -> PeriodOutcome:
-    """Return the mean of two outcomes: the geometric mean for RTT and goodput."""
+    """Return the mean of two outcomes: geometric for RTT and goodput, arithmetic for losses."""
     rtts_ms = [max(each.rtt_p95_ms or 0.0, DELAY_FLOOR_MS) for each in (one, other)]
     goodputs = [each.goodput_mbit_s or 0.0 for each in (one, other)]
     shares = [each.retransmitted_pct or 0.0 for each in (one, other)]

@@ -99,7 +99,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Return the outcome of a period that returns to the baseline have interrupted.
+    """Return the combined outcome of a period that was interrupted by returns to the baseline.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the

@@ -91,7 +91,9 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting that a killed trial changed; return its name, or None if there is none.
+    """Restore the setting that a killed trial changed.
+
+    Return the name of the setting; None if no trial left a changed setting.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.
@@ -164,7 +166,7 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Apply each requested setting until the trial ends; then restore the original one."""
+    """Apply each requested setting until the trial ends; then restore the original setting."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the trial was killed already

@@ -51,8 +51,8 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client; both sessions may measure at the same
-                time.
+            beside: `id` of another session of this client, during which this session may also
+                measure.
         """
         self._address = address
         self._beside_of = beside
@@ -171,7 +171,7 @@ class Session:
         return channel, signer, welcome
 
     def ask(self, request: Model, timeout_s: float = _ANSWER_S) -> dict[str, Any]:
-        """Send a request to the server, and wait for the answer.
+        """Send a request to the server, and return the answer.
 
         Raises:
             TransferFailedError: the server refuses the request, or the connection was lost.
@@ -367,7 +367,7 @@ def waiting_for(ahead: int) -> str:
 
 @contextlib.contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Replace errors of a lost connection by `TransferFailedError`."""
+    """Convert errors of a lost connection into `TransferFailedError`."""
     try:
         yield
     except (OSError, EOFError) as error:

@@ -43,7 +43,7 @@ def send_datagrams(
 ) -> int:
     """Send datagrams at the requested rate; return the number of sent datagrams.
 
-    If `send` raises OSError because of a full buffer, the datagram is counted as lost.
+    If `send` raises OSError because a buffer is full, the datagram is counted as lost.
     """
     step_s = request.payload_bytes * 8 / request.bits_per_sec
     began_s = time.monotonic()

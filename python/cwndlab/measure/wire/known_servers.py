@@ -28,7 +28,7 @@ class KnownServers:
         return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare the fingerprint of a server with the stored one, if there is one.
+        """Compare a server's fingerprint with the stored fingerprint, if a fingerprint is stored.
 
         Raises:
             OtherServerError: the fingerprint differs, or the file cannot be read.

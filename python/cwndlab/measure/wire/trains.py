@@ -50,8 +50,8 @@ def send_trains(
 ) -> int:
     """Send the requested trains; return their number.
 
-    If `send` raises OSError because of a full buffer, the packet is counted as lost. A train that
-    is late delays the following trains, so that no gap is shorter than requested.
+    If `send` raises OSError because of a full buffer, the packet is counted as lost. A late train
+    delays the following trains, so that no gap is shorter than requested.
     """
     for train, gap_ns in enumerate(request.gaps_ns):
         due_s = time.monotonic() + gap_ns / _NS_PER_S

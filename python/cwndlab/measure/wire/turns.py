@@ -29,7 +29,7 @@ class Turns:
         return list(self._waiting).index(session)
 
     def leave(self, session: str) -> None:
-        """Remove a session; if it was the first, the next session may measure."""
+        """Remove a session; if it was first in the queue, the next session may measure."""
         self._waiting.pop(session, None)
         for is_first in self._waiting.values():
             is_first.set()
