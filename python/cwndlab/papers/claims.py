@@ -66,7 +66,7 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender used the variant in our runs, although it did not in the paper."""
+    """True if the sender used the variant in our runs, but not in the paper."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""

@@ -123,7 +123,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials; a change that moves a table away from the paper explains nothing."""
+    """Return all trials, but a change that moves a table away from the paper explains nothing."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]

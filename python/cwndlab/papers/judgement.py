@@ -125,7 +125,10 @@ def calibration_of(claims: Claims) -> Callable[[str], bool]:
     def is_calibrated(figure: str) -> bool:
         mark = preset.mark_of(figure)
         if mark is None:
-            msg = f"{claims.paper}: a claim needs {figure}, but {claims.preset} does not set it"
+            msg = (
+                f"{claims.paper}: a claim needs the link parameter {figure}, which {claims.preset} "
+                "does not set"
+            )
             raise ValueError(msg)
         return mark.kind == "calibrated_to"
 

@@ -160,8 +160,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative error of fits after the names of the variants were permuted.
 
-    Each fit uses one permutation, which is the same in all tables. If the tables do not contain a
-    number for the other variant, the variant keeps its own number.
+    Each fit uses one permutation, which is the same in all tables. If the tables contain no number
+    of the replacing variant, a variant keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
