@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""A whole number; neither "3" nor true nor 3.0 is one."""
+"""A whole number; the values "3", true and 3.0 are refused."""
 TrueOrFalse = Annotated[bool, Strict()]
-"""True or false; neither "yes" nor 1 is one of them."""
+"""True or false; the values "yes" and 1 are refused."""
 Count = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
 Packets = Annotated[Whole, Field(ge=0, le=2**32 - 1)]
 Ppb = Annotated[Whole, Field(ge=0, le=10**9)]

@@ -1,4 +1,4 @@
-"""Reading a TOML file as a model; error messages name the file, line, key and remedy."""
+"""Read TOML files as models; error messages name the file, line, key and remedy."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ class Direction(Enum):
 
     @property
     def title(self) -> str:
-        """The name in files and commands: `downlink` or `uplink`."""
+        """Name of the direction in files and commands: `downlink` or `uplink`."""
         return self.value
 
     @property
     def wire(self) -> WireDirection:
-        """The name in scenarios and results: `forward` or `reverse`."""
+        """Name of the direction in scenarios and results: `forward` or `reverse`."""
         return "forward" if self is Direction.DOWNLINK else "reverse"
 
     @classmethod

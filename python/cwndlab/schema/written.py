@@ -227,7 +227,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Return a value as the document of the SI model contains it."""
+    """Return a value in the form used in the document of the SI model."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
