@@ -236,7 +236,7 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return how far the estimate of each point is from that of the measurement.
+    """Return the distance of each point's estimate from the measurement's estimate.
 
     A regression on the statistics gives the estimates of the parameters; the unit is the standard
     error of the regression.

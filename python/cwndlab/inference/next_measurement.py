@@ -71,7 +71,7 @@ def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurem
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the mean loss of power with, on each link, the best algorithm for similar links."""
+    """Return the mean loss of power if each link uses the best algorithm for similar links."""
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

@@ -65,13 +65,13 @@ DISORDER = "disorder"
 """Event by which a sender suspects a loss or reordering, because of a first duplicate ACK."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
-"""Largest delay with which a program that reports once a second takes a sample, in s."""
+"""Largest delay, in s, of a sample from a program that reports once a second."""
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _NOISE = 0.01
-"""Standard deviation of the logarithms of measured values that the measuring computers cause."""
+"""Noise of the measuring computers: standard deviation of the logarithms of measured values."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
