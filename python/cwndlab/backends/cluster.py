@@ -131,7 +131,8 @@ class ClusterExecutor:
                 if there[name] != value:
                     msg = (
                         f"{worker}: {name} is {there[name]} on this worker but {value} on this "
-                        "machine, so results could differ; use the same on both machines"
+                        f"machine, so results could differ; use the same {name} on both "
+                        "machines"
                     )
                     raise ClusterError(msg)
         return sum(threads.values())

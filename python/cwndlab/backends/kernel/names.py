@@ -117,7 +117,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded until the program ends that replaces cwndlab by `exec`."""
+        """Keep the algorithms loaded until the program that replaces cwndlab (by `exec`) ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -288,7 +288,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files that the virtual machine wrote, as an archive, to the disk."""
+    """Return the files in the archive that the virtual machine wrote to its disk."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
