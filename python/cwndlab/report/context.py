@@ -125,7 +125,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Setting:
-    """One network setting of the study, on which all algorithms are compared."""
+    """One network setting of the study, for which all algorithms are compared."""
 
     context: Context
     index: int
@@ -161,7 +161,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The name of the network setting as text; empty if the study has only one."""
+        """The name of the network setting as text; empty if the study has only one setting."""
         return self.comparison.name
 
     @property

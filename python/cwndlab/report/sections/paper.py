@@ -262,7 +262,8 @@ def finding(found: Sequence[SettingChange]) -> str:
         return f"The curves differ because of {causes}, not because of {ALGORITHM}."
     if own - 1 < min(each - 1 for each in others.values()) / 2:
         return (
-            f"The curves differ because of {causes}, hardly because of {ALGORITHM} ({_times(own)})."
+            f"The curves differ because of {causes}, and hardly because of {ALGORITHM} "
+            f"({_times(own)})."
         )
     return f"The curves differ because of {causes}, and because of {ALGORITHM} ({_times(own)})."
 
