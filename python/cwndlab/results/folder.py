@@ -144,7 +144,7 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return subfolder and name of each table, including runs that have left the study."""
+        """Return subfolder and name of each table, also for runs that have left the study."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
