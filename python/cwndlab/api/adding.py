@@ -101,7 +101,7 @@ def _failed(study: Study, folder: Path) -> set[str]:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the absolute path, as a reference, of an algorithm's C file in a results folder."""
+    """Return a reference to an algorithm's C file in a results folder, by its absolute path."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
