@@ -322,7 +322,10 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
         if _is_table(key, value) and isinstance(value, dict)
     ]
     problems += [
-        source.problem(("study", key), f"the table [{key}] also sets this; remove one of the two")
+        source.problem(
+            ("study", key),
+            f"the table [{key}] also sets this key; keep only one of the two settings",
+        )
         for key in scalars
         if key in document
     ]
@@ -353,8 +356,8 @@ def _id_of(path: Path) -> str:
     name = path.stem if path.name != "study.toml" else path.resolve().parent.name
     if not re.match(ID, name):
         msg = (
-            f"{path}: the study has no id, and the name {name!r} cannot be one; add an id to "
-            f"[study]\n  {REMEDIES[ID]}"
+            f"{path}: the study has no id, and the name {name!r} is not a valid id; add an id "
+            f"to [study]\n  {REMEDIES[ID]}"
         )
         raise StudyError([msg])
     return name

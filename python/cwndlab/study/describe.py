@@ -114,7 +114,7 @@ def describe_link(spec: str) -> list[str]:
             for key, mark in preset.sources.items()
         ]
     if preset and preset.ranges:
-        lines += ["", "  ranges of these values in similar networks"]
+        lines += ["", "  ranges of the assumed values in similar networks"]
         lines += [
             f"    {name}: {_describe_range(span)}: {span.basis}"
             for name, span in preset.ranges.items()

@@ -95,7 +95,7 @@ class KeptScenarios:
             raise self._damaged() from None
 
     def _is_listed(self, content: bytes) -> bool:
-        """Return whether the manifest lists this content of the scenarios, or none yet."""
+        """Return whether the manifest lists this content of the scenarios, or lists none at all."""
         if (self.folder / _COMMIT).exists():
             return True  # the process was killed while it replaced both files
         try:
