@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if both use the study's algorithm."""
+        """The machine that keeps its default algorithm; None if neither machine keeps it."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
