@@ -45,7 +45,7 @@ def checked_path(
 
 
 def _is_encodable(path: str) -> bool:
-    """Return whether the operating system's encoding of file names has all characters."""
+    """Return whether the operating system can encode all characters of a file name."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
