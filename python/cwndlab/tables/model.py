@@ -163,7 +163,8 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
     """Return text such as "4 of 10 runs": the runs in which a transfer or response was completed.
 
-    The text is empty if all runs completed one, if none did, or for quantities of other kinds.
+    The text is empty if a transfer or response was completed in all runs or in none, and for
+    quantities of other kinds.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])
