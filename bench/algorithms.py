@@ -1,4 +1,4 @@
-"""Cost of each algorithm per ACK, compared with reno on the same ACKs; exits with 1 above a bar.
+"""Measure the cost of each algorithm per ACK, relative to reno; exit with 1 if it exceeds a bar.
 
 The ACKs are those of a reno flow in the simulator, on 10 Mbit/s and 40 ms with a queue of 50
 packets, for 30 s; `--trace` reads ACKs recorded on a kernel, in the same columns, instead. Pacing
@@ -31,7 +31,7 @@ REPETITIONS = (1, 5)
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("algorithms", nargs="*", help="only these, by their names")
+    parser.add_argument("algorithms", nargs="*", help="names of the algorithms to measure")
     parser.add_argument("--trace", type=Path, metavar="FILE.csv[.gz]", help="recorded ACKs")
     options = parser.parse_args()
     if not measure.has_callgrind():

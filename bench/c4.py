@@ -1,11 +1,12 @@
-"""The published tests of C4 (draft-huitema-ccwg-c4-test), each judged by its slowest run.
+"""Run the published tests of C4 (draft-huitema-ccwg-c4-test); the slowest run decides each test.
 
-For each test, the draft gives a link, one or two downloads and the longest time that any of 100
-runs may take. Values that its text omits or garbles come from the authors' files
+For each test, the draft defines a link, one or two downloads, and the longest time that any of 100
+runs may take. Values that the draft omits or garbles come from the authors' files
 (github.com/private-octopus/c4, sim_specs) and are listed as assumptions. The authors' hosts ran
-QUIC instead of Linux's TCP, so two tests are repeated under conditions closer to theirs. The
+QUIC instead of Linux's TCP, so two tests are repeated under conditions that are closer to QUIC. The
 competing BBR is version 3, because the design of C4 cites draft-ietf-ccwg-bbr. The draft's tests of
-media are omitted because they need QUIC's datagrams and priorities. Prints a table in Markdown.
+media are omitted, because they need QUIC's datagrams and priorities. This program prints a table in
+Markdown.
 """
 
 from __future__ import annotations
@@ -185,8 +186,8 @@ CASES = [
 def main() -> int:
     """Run the chosen tests and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only tests whose names contain one of these")
-    parser.add_argument("--seeds", type=int, default=100, help="runs of each")
+    parser.add_argument("names", nargs="*", help="run only tests whose names contain one of these")
+    parser.add_argument("--seeds", type=int, default=100, help="number of runs of each test")
     options = parser.parse_args()
     chosen = [
         case
@@ -208,7 +209,7 @@ def main() -> int:
 
 
 def completion_s(case: Case, seed: int) -> float:
-    """Return the time from the first start of a connection to the end of the main download."""
+    """Return the time from the start of the first connection to the end of the main download."""
     main_start, other_start = max(case.delay_s, 0), max(-case.delay_s, 0)
     flows = [_flow("c4", case.size_mb, main_start)]
     if case.other is not None:

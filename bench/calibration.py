@@ -1,9 +1,10 @@
-"""Check stated probabilities with decisions on artificial utilities whose true means are known.
+"""Check stated probabilities by decisions on random utilities whose true means are known.
 
-Utilities are lognormal gains with a spread of up to 1, Student's t with 3 degrees of freedom, or
-nearly constant with outages in 5 % of the runs; all algorithms share a part of the noise in each
-repetition. True means are ties, steps within the indifference zone, or far apart. In each world,
-from 6 to 40 pairs of runs of 2 to 19 algorithms are decided, and then fresh runs are decided again.
+Utilities are lognormal gains with a spread of up to 1, follow Student's t with 3 degrees of
+freedom, or are nearly constant with outages in 5 % of the runs; all algorithms share a part of the
+noise in each repetition. True means are ties, steps within the indifference zone, or far apart. In
+each world, decisions are made from 6 to 40 pairs of runs of 2 to 19 algorithms; then new runs are
+drawn, and the decisions are repeated.
 """
 
 from __future__ import annotations
@@ -63,8 +64,10 @@ class World:
 def main() -> int:
     """Run the simulation and print the reliability of each probability."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=60, help="worlds of each kind and size")
-    parser.add_argument("--figure", type=Path, help="write the reliability diagram here (SVG)")
+    parser.add_argument(
+        "--trials", type=int, default=60, help="number of worlds of each kind and size"
+    )
+    parser.add_argument("--figure", type=Path, help="SVG file for the reliability diagram")
     options = parser.parse_args()
     random = np.random.default_rng(20_261_122)
     stays, good, with_best, in_zone = [], [], [], []
@@ -104,7 +107,7 @@ def decided(utilities: np.ndarray) -> Chosen:
 
 
 def told(title: str, found: np.ndarray) -> int:
-    """Print a reliability table; return the number of bins with overstated probabilities."""
+    """Print a reliability table, and return the number of bins whose probabilities are too high."""
     stated, happened = found.T
     print(f"{title}: Brier score {np.mean((stated - happened) ** 2):.4f}, {len(found):,} decisions")
     missed = 0

@@ -1,9 +1,10 @@
-"""Cost of a campaign in addition to its simulation; exits with 1 above a bar.
+"""Measure the cost of a campaign besides its simulation; exit with 1 if it exceeds a bar.
 
-Measures a study of many short runs, from the start of the interpreter to the finished results, on
-one core and on two: wall and CPU time, memory, `fsync`s and bytes. Also measures the time of the
-simulation itself, the growth of time and memory with the number of runs, the runs lost by SIGKILL
-at random moments, and the cost of drawing networks from the ranges of a preset.
+The measured study consists of many short runs. Wall time, CPU time, memory, `fsync` calls and
+written bytes are measured from the start of the interpreter to the finished results, on one core
+and on two. The program also measures the time of the simulation itself, the growth of time and
+memory with the number of runs, the runs lost by SIGKILL at random moments, and the cost of drawing
+networks from the ranges of a preset.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def digest(folder: Path) -> str:
 
 
 def kills(count: int, folder: Path, runs: int) -> tuple[int, int]:
-    """Kill a study at random moments; return the numbers of lost runs and of repeated runs."""
+    """Kill a study at random moments; return the numbers of lost and of repeated runs."""
     from cwndlab.errors import ResultsError  # noqa: PLC0415  the rest needs no cwndlab
     from cwndlab.results.folder import Folder  # noqa: PLC0415
 
@@ -154,7 +155,9 @@ def kills(count: int, folder: Path, runs: int) -> tuple[int, int]:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--many", type=int, default=100_000, help="runs of the largest study")
+    parser.add_argument(
+        "--many", type=int, default=100_000, help="number of runs of the largest study"
+    )
     parser.add_argument("--kills", type=int, default=200)
     options = parser.parse_args()
     missed = 0
@@ -195,7 +198,7 @@ def main() -> int:
         if options.kills:
             lost, twice = kills(options.kills, top / "killed", 4 * RUNS)
             judge(f"{options.kills} times SIGKILL: finished runs lost", lost, "runs", 0)
-            judge(f"{options.kills} times SIGKILL: finished runs made again", twice, "runs", 0)
+            judge(f"{options.kills} times SIGKILL: finished runs repeated", twice, "runs", 0)
     return int(missed > 0)
 
 

@@ -1,11 +1,11 @@
-"""Accuracy of the emulator on this machine, compared with bars; exits with 1 if one is missed.
+"""Measure the emulator's accuracy on this machine; exit with 1 if it misses a bar.
 
-Measures, as root, the goodput of bulk transfers relative to the capacity of the link, the share of
-a core that the emulator needs for them, the delay that it adds to the link's delay, and presets in
-real time. A machine cannot be more accurate than its timers. Therefore, turns of pings alternate
-with turns of bare timers, as many as the wake-ups of a ping, and the median of the turns' ratios is
-judged. The load is printed, and the share of processor time that the host of a virtual machine
-took.
+The program runs as root. It measures the goodput of bulk transfers relative to the capacity of the
+link, the processor share that the emulator needs for these transfers, the delay that the emulator
+adds to the link's delay, and presets in real time. A machine cannot be more accurate than its
+timers. Therefore, turns of pings alternate with turns of bare timers, which have as many wake-ups
+as a ping; the median ratio of consecutive turns is compared with the bar. The program also prints
+the load, and the share of processor time that the host of a virtual machine took.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def lateness(report: dict[str, object]) -> str:
 
 
 def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
-    """Measure goodput at one rate; return False if a bar is missed, always True without a bar."""
+    """Measure goodput at one rate; return False if the goodput or the CPU use misses its bar."""
     bdp_bytes = mbit_s * 2 * DELAY_MS * 125
     queue = max(60_000, bdp_bytes)
     study = Study(
@@ -103,7 +103,7 @@ def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
 
 
 def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
-    """Measure the delay added to echoes; return whether it is as small as that of bare timers."""
+    """Measure the delay added to pings; return whether it is within the bars."""
     link = f"rate=100 Mbit/s,delay={DELAY_MS} ms"
     command = [sys.executable, "-m", "cwndlab", "shell", "--link", link, "--reverse-link", link]
     server = subprocess.Popen(  # noqa: S603  our own program
@@ -149,7 +149,7 @@ def figures(values: dict[str, float]) -> str:
 
 
 def machine(since: list[int]) -> str:
-    """Return the load, and the share of processor time that the host took since `since`."""
+    """Return as text the load, and the processor time that the host took since `since`."""
     ticks = processor_ticks()
     spent = [now - before for now, before in zip(ticks, since, strict=True)]
     return (
@@ -178,7 +178,9 @@ def preset(name: str, seconds: int) -> bool:
 def main() -> int:
     """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=15, help="of each measurement")
+    parser.add_argument(
+        "--seconds", type=int, default=15, help="duration of each measurement in seconds"
+    )
     parser.add_argument("--only", choices=["goodput", "delay", "presets"])
     asked = parser.parse_args()
     if os.geteuid() != 0:

@@ -1,16 +1,16 @@
-"""Error of a fit's predictions for unmeasured algorithms, on hidden links of all families.
+"""Measure the errors of a fit's predictions for unmeasured algorithms, on hidden random links.
 
-Each link is drawn from the seed: wires with loss bursts, policers, queue management, competing
-flows, cells and Wi-Fi; with --misspecified, paths that belong to no family.  CUBIC measures each
-link for a minute, links are inferred from this measurement, and other algorithms are predicted on
-the inferred links.  Prints the errors of goodput and of the 95th percentile of queueing delay
-compared with the true link, how often 90 % intervals contain the true value, and the errors of two
-simpler predictions: the nearest preset, and CUBIC's own results.  For each goal, prints how often
-the decision on the inferred links contains the algorithm with the highest mean utility on the true
-link, the number of algorithms that it names, and the number whose true utility is within the
-indifference zone of the highest.  With --ranks, counts the ranks of the true parameters among the
-inferred ones, on wires drawn from the prior: a calibrated fit has uniform ranks (Talts and others
-2018).
+The seed determines the links: wires with loss bursts, policers, queue management or competing
+flows; cells; and Wi-Fi. With --misspecified, the paths belong to no family of the fit. CUBIC
+measures each link for a minute; links are inferred from this measurement, and other algorithms are
+predicted on the inferred links. The program prints the errors of goodput and of the 95th percentile
+of queueing delay compared with the true link, how often 90 % intervals contain the true value, and
+the errors of two simpler predictions: the nearest preset, and CUBIC's own results. For each goal,
+the program prints how often the decision on the inferred links contains the algorithm with the
+highest mean utility on the true link, the number of algorithms that the decision names, and the
+number of algorithms whose true utility is within the indifference zone of the highest. With
+--ranks, the program counts the ranks of the true parameters among the inferred parameters, on wires
+drawn from the prior: a calibrated fit has uniform ranks (Talts and others 2018).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Named:
     true_names: int
     """Number of algorithms whose true utility is within the indifference zone of the highest."""
     loss: float
-    """True loss of mean utility with the first name of the decision."""
+    """True loss of mean utility with the algorithm that the decision names first."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Score:
     cpu_s: list[float] = field(default_factory=list)
 
     def add(self, table: str, key: str, value: float | Named) -> None:
-        """Add a value to a list of a table."""
+        """Append a value to a list in a table of lists."""
         getattr(self, table).setdefault(key, []).append(value)
 
     def print(self) -> None:
@@ -129,12 +129,16 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=12)
     parser.add_argument("--first", type=int, default=0, help="number of the first link")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of the measurement")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="duration of the measurement in seconds"
+    )
     parser.add_argument("--least", type=float, default=2.0, help="lowest rate in Mbit/s")
     parser.add_argument("--most", type=float, default=60.0, help="largest rate in Mbit/s")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--misspecified", action="store_true")
-    parser.add_argument("--ranks", type=int, default=0, help="draws for a histogram of ranks")
+    parser.add_argument(
+        "--ranks", type=int, default=0, help="number of draws for a histogram of ranks"
+    )
     options = parser.parse_args()
     if options.ranks:
         ranks(options.ranks, options.seed, options.seconds, options.jobs)

@@ -1,4 +1,4 @@
-"""Hidden links for `bench/fit.py`: links of every family, and paths that belong to no family."""
+"""Draw hidden links for `bench/fit.py`: links of every family, and paths of no family."""
 
 from __future__ import annotations
 

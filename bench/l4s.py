@@ -1,8 +1,9 @@
-"""L4S end to end: Prague and DualPI2 over rates, round-trip times, and links that send in bursts.
+"""Test L4S end to end: Prague and DualPI2 at several rates and RTTs, and on bursty links.
 
-Prints two tables in Markdown. The first compares Prague with CUBIC and with another Prague flow on
-wires. The second table, and `--figure`, show Prague alone on links that send in bursts, over the
-delay from which DualPI2 marks L4S packets.
+The program prints two tables in Markdown. The first table compares Prague with CUBIC and with a
+second Prague flow on wires. The second table, and the figure of `--figure`, show a single Prague
+flow on links that send in bursts, for several thresholds: the delay from which DualPI2 marks L4S
+packets.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ Rows = list[dict[str, Any]]
 def main() -> int:
     """Print both tables, and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="runs of each")
-    parser.add_argument("--figure", metavar="FILE", help="where the second table is drawn")
+    parser.add_argument("--seeds", type=int, default=3, help="number of runs of each setting")
+    parser.add_argument("--figure", metavar="FILE", help="file for a figure of the second table")
     options = parser.parse_args()
     print_shares(options.seeds)
     print()

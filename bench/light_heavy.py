@@ -1,17 +1,17 @@
-"""Replays of recorded cells, with and without packet trains, compared with the cells themselves.
+"""Compare replays of recorded cells, with and without packet trains, with the cells themselves.
 
-The truth is a cell of the simulator. It is recorded with the same seed, hence with the same
-channel, in the way in which a real cell can be recorded: each direction is saturated; short packet
-trains are sent at irregular intervals while the cell is idle; and pairs of packets show how long
-the cell remembers the first one. Downloads with cubic and a web page then begin at many times of
-the recording: over the cell, over the replay of the saturated link alone (as with Mahimahi: half of
-the shortest round trip in each direction), and over the replay with the packet trains. The error of
-a workload is that of its mean completion time.
+The reference is a simulated cell. The cell is recorded with the same seed, and therefore with the
+same channel, in the way in which a real cell can be recorded: each direction is saturated; short
+packet trains are sent at irregular intervals while the cell is idle; and pairs of packets show how
+long the cell stays busy after a packet. Downloads with CUBIC and a web page then begin at many
+times of the recording, over three links: the cell; the replay of the saturated link alone (as with
+Mahimahi, with half of the shortest round trip in each direction); and the replay with packet
+trains. The error of a workload is the error of its mean completion time.
 
-The model was developed with `lte-good`, `lte-typical`, `nr-good` and `hspa-good`, with `nr-good`
-with a worse uplink or downlink, and with seeds 1 and 2. These settings are therefore not among
-those that run by default. The replayed queues have the
-limits of the cell's queues, which a recorder cannot measure.
+The model was developed with `lte-good`, `lte-typical`, `nr-good` and `hspa-good`, with variants of
+`nr-good` that have a worse uplink or downlink, and with seeds 1 and 2. Therefore, these settings do
+not run by default. The replayed queues have the limits of the cell's queues, which a recorder
+cannot measure.
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ class Recorded:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("settings", nargs="*", help="names of settings; all by default")
+    parser.add_argument("settings", nargs="*", help="names of the settings to run; all by default")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--starts", type=int, default=STARTS)
-    parser.add_argument("--link", help="a link instead of the settings, recorded for 100 s")
+    parser.add_argument("--link", help="link to record for 100 s, instead of the settings")
     options = parser.parse_args()
     settings = SETTINGS if options.link is None else {options.link: (options.link, 100)}
     names = options.settings or list(settings)

@@ -1,8 +1,9 @@
-"""Instructions per simulated second of a radio link; exits with 1 above a bar.
+"""Count instructions per simulated second of radio links; exit with 1 if a bar is exceeded.
 
-One CUBIC flow uses the downlink, or seven flows the uplink of the Wi-Fi channel. Presets also run
-with a fixed window of one packet: its cost must be that of its packets, not of unused slots. The
-whole simulation, including TCP, is counted, as the difference of two run lengths.
+One CUBIC flow uses the downlink; on the Wi-Fi channel, seven flows use the uplink. Presets also run
+with a fixed window of one packet: the cost must then depend on the packets, not on unused slots.
+The instructions of the whole simulation, including TCP, are counted as the difference between two
+run lengths.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ CASES = (
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only cases whose names contain one of these")
+    parser.add_argument("names", nargs="*", help="run only cases whose names contain one of these")
     options = parser.parse_args()
     if not measure.has_callgrind():
         print("instructions are not counted: valgrind is not installed (apt-get install valgrind)")

@@ -1,4 +1,4 @@
-"""CPU time, memory and instructions of a child process."""
+"""Measure CPU time, memory and instructions of a child process."""
 
 from __future__ import annotations
 

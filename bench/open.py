@@ -1,9 +1,10 @@
-"""Time to the first screen and memory of `cwndlab open` with many results.
+"""Measure time to the first screen and memory of `cwndlab open` with many results.
 
-Creates, in a temporary folder, 200 studies with 100,000 runs in total and one study with as many
-runs, serves them, opens them in a browser, and then sends the server 1,000 requests of all kinds
-that the page sends. Exits with 1 above a bar. Everything is timed twice: with an empty cache, as if
-these results had never been opened, and with the cache that the first pass filled.
+The program creates 200 studies with 100,000 runs in total, and one study with 100,000 runs, in a
+temporary folder. It serves the studies, opens them in a browser, and then sends the server 1,000
+requests of all kinds that the page sends. Each step is timed twice: with an empty cache, as if
+these results had never been opened, and with the cache that the first pass has filled. The exit
+status is 1 if a value exceeds its bar.
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ SETTLED = 100  # requests after which memory should not grow
 def main() -> int:
     """Create the results, and time the page with an empty and with a filled cache."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--browser", default=_browser(), help="a Chromium or Firefox")
+    parser.add_argument("--browser", default=_browser(), help="path of Chromium or Firefox")
     parser.add_argument("--requests", type=int, default=1_000)
-    parser.add_argument("--folder", type=Path, help="results that an earlier call made and kept")
+    parser.add_argument(
+        "--folder", type=Path, help="folder of results that an earlier call created"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         place = options.folder or Path(temporary) / "results"

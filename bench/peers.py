@@ -1,4 +1,4 @@
-"""Compare the cost of the benchmark's dumbbell in ns-2, if it is installed, with ours."""
+"""Compare the cost of the benchmark's dumbbell in cwndlab and in ns-2, if ns-2 is installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ TIME_RATIO = 3.3
 def main() -> int:
     """Run the dumbbell in both simulators."""
     if shutil.which("ns") is None:
-        print("ns-2 is not installed (Debian: apt-get install ns2); nothing to compare with")
+        print(
+            "ns-2 is not installed (on Debian: apt-get install ns2), so there is nothing to compare"
+        )
         return 0
     binary = str(measure.build())
     print(f"{'':32} {'segments/CPU s':>16} {'instructions/segment':>22} {'segments':>12}")
@@ -56,7 +58,7 @@ class Program(NamedTuple):
     command: list[str]
     """The command without its last argument."""
     delivered: Callable[[str], int]
-    """Returns the delivered segments from the program's output."""
+    """Function that returns the number of delivered segments from the program's output."""
 
 
 class Cost(NamedTuple):

@@ -1,10 +1,11 @@
-"""Send echoes over a shell's link in real time, and report their round-trip times like ping(8).
+"""Send pings over a shell's link in real time, and report round-trip times like ping(8).
 
-`ping PORT LOAD_MBIT_S` sends the requests. The kernel answers, and the kernel's time of receipt
-ends a round trip, so the lateness of this program is not counted. With a load, `serve` sends this
-load in parallel with the answers, longer than all turns can take. Turns of pings alternate with
-turns in which this program measures the lateness of bare timers. Each turn is shorter than the time
-for which the emulator keeps polling an idle link, so the machine stays in the same state.
+`ping PORT LOAD_MBIT_S` sends the requests, and the kernel answers them. A round trip ends at the
+time at which the kernel receives the answer, so delays of this program are not counted. If a load
+is given, `serve` sends this load in parallel with the answers, for longer than all turns can take.
+Turns of pings alternate with turns in which this program measures how late bare timers fire. Each
+turn is shorter than the time for which the emulator keeps polling an idle link, so the machine
+stays in the same state.
 """
 
 from __future__ import annotations

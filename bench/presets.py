@@ -1,8 +1,8 @@
-"""Simulated time per CPU second on every preset; exits with 1 below a bar.
+"""Measure simulated time per CPU second on every preset; exit with 1 if a bar is missed.
 
-One CUBIC flow uses each link. A link that carries at most 100 Mbit/s must reach 400 simulated
-seconds per CPU second, a faster link 3 million delivered segments per CPU second. CPU time is the
-difference of two run lengths, as the median over several pairs of runs.
+One CUBIC flow uses each link. On a link that carries at most 100 Mbit/s, the simulator must reach
+400 simulated seconds per CPU second; on a faster link, 3 million delivered segments per CPU second.
+CPU time is the difference between two run lengths, as the median over several pairs of runs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ SEGMENTS_BAR = 3.0  # millions of delivered segments per CPU second
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only presets whose names contain one of these")
-    parser.add_argument("--pairs", type=int, default=3, help="pairs of runs of each preset")
+    parser.add_argument(
+        "names", nargs="*", help="run only presets whose names contain one of these"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=3, help="number of pairs of runs of each preset"
+    )
     options = parser.parse_args()
     binary = str(measure.build())
     missed = 0

@@ -1,4 +1,4 @@
-"""The ledger from public data: predict networks by their class, then score the predictions.
+"""Create the published ledger: predict networks by their class, then score the predictions.
 
     python bench/public_ledger.py predict --pantheon CLONE   # writes bench/evidence/public/
     python bench/public_ledger.py score --pantheon CLONE     # writes the published ledger

@@ -1,4 +1,4 @@
-"""Networks of the public ledger: the facts that a user knows, and networks drawn from them.
+"""Networks of the published ledger: facts that a user knows, and networks drawn from the facts.
 
 The rules are those of docs/notes/2026-11-ledger-sources.md.  Source A is read from a clone of
 GenetProject/Genet; only its base round-trip times are used here, not its throughput.

@@ -1,10 +1,10 @@
-"""Check the bars of `bench/verdicts.py` by resampling: minutes instead of hours for known links.
+"""Check the bars of `bench/verdicts.py` on known links by resampling, in minutes, not hours.
 
-Each link is simulated many times, once and for all.  These runs are treated as the whole
-population: their mean is the truth, and ten of them, drawn with replacement, give one answer.
-Therefore, many answers need no further simulation, the truth has no error of its own, and a rule
-can be tried before it is adopted.  With --truth, the truth is instead the mean of that number of
-drawn repetitions, as in `bench/verdicts.py`.
+Each link is simulated many times, only once for all checks. These runs are treated as the whole
+population: their mean is the truth, and ten of these runs, drawn with replacement, give one answer.
+Therefore, many answers need no further simulation, the truth has no sampling error, and a rule can
+be tested before it is adopted. With --truth, the truth is instead the mean of that number of drawn
+repetitions, as in `bench/verdicts.py`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("links", nargs="+")
-    parser.add_argument("--answers", type=int, default=100, help="of each link and goal")
-    parser.add_argument("--repetitions", type=int, default=10, help="of an answer")
-    parser.add_argument("--pool", type=int, default=100, help="repetitions of each link")
-    parser.add_argument("--truth", type=int, default=0, help="repetitions of the truth; 0: all")
+    parser.add_argument(
+        "--answers", type=int, default=100, help="number of answers for each link and goal"
+    )
+    parser.add_argument(
+        "--repetitions", type=int, default=10, help="number of repetitions of an answer"
+    )
+    parser.add_argument("--pool", type=int, default=100, help="number of repetitions of each link")
+    parser.add_argument(
+        "--truth", type=int, default=0, help="repetitions that define the truth; 0: all"
+    )
     parser.add_argument("--duration", default="30 s")
     parser.add_argument("--keep", type=Path, default=Path("target/verdicts"))
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Speed of the simulator in instructions and CPU time; exits with 1 if a bar is missed."""
+"""Measure the simulator in instructions and CPU time; exit with 1 if a bar is missed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CASES = (
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="runs of which the median is taken")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs for each median")
     options = parser.parse_args()
     binary = str(measure.build())
     missed = 0

@@ -1,8 +1,9 @@
-"""Cost of many flows, fast paths and short runs, compared with bars; exits with 1 above one.
+"""Measure the cost of many flows, fast paths and short runs; exit with 1 above a bar.
 
-Measures instructions per segment with many flows, relative to one flow, from the difference of two
-run lengths; the memory of a run on a fast path per packet in flight; and the CPU time of a run of
-zero length, which reads its scenario, builds its path and flows, and creates its tables.
+The program measures three costs: instructions per segment with many flows, relative to one flow,
+from the difference between two run lengths; memory per packet in flight of a run on a fast path;
+and the CPU time of a run of zero length, which reads its scenario, builds its path and flows, and
+creates its tables.
 """
 
 from __future__ import annotations

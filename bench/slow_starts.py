@@ -1,4 +1,4 @@
-"""When each method ends slow start, on every preset, and how long transfers take.
+"""Compare slow-start methods on every preset: when slow start ends, and how long transfers take.
 
 Each run has one Reno flow with `slow_start` 0 to 3. A run ends slow start before the path is full,
 when the path is full, or at a loss. The path counts as full if the window is at least 0.9 BDP; the
@@ -34,8 +34,10 @@ ENDS = ("before", "full", "loss", "not")
 def main() -> int:
     """Run all methods on the chosen presets, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only presets whose names contain one of these")
-    parser.add_argument("--seeds", type=int, default=3, help="runs of each")
+    parser.add_argument(
+        "names", nargs="*", help="run only presets whose names contain one of these"
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="number of runs of each method")
     options = parser.parse_args()
     names = [
         name

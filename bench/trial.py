@@ -1,9 +1,9 @@
-"""Trials in simulated worlds: error rates of switchback and flow-by-flow verdicts, and their power.
+"""Simulate trials: error rates and power of switchback verdicts and flow-by-flow verdicts.
 
 The worlds (bench/trial_worlds.py) are wires, cells or Wi-Fi networks with drift, busy hours, cross
-traffic and interference.  Both algorithms are simulated in every period of a trial, so that the
-true change is known; the trial sees only one of them.  For comparison, algorithms are also compared
-flow by flow (A/B): in each period, half of the flows use each algorithm, over the same queue.
+traffic and interference. Both algorithms are simulated in every period of a trial, so that the true
+change is known; the trial sees only one of the two simulations. Algorithms are also compared flow
+by flow (A/B test): in each period, half of the flows use each algorithm, over the same queue.
 """
 
 from __future__ import annotations

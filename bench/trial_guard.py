@@ -1,9 +1,10 @@
-"""The guardrails of trials in simulated worlds: harmful challengers stopped, and harmless ones.
+"""Simulate the guardrails of trials: how many harmful and harmless challengers they stop.
 
-In each world, the challenger is tried for one period.  It is *harmful* if this period exceeds a
-limit compared with the baseline in the same period (same channel, same cross traffic), and *clearly
-harmful* if it exceeds a limit by half.  The guard cannot make this comparison: it sees an earlier
-period of the baseline, and the return to the baseline after the challenger's period.
+In each world, the challenger is tried for one period. The challenger is *harmful* if this period
+exceeds a limit compared with the baseline in the same period (same channel, same cross traffic),
+and *clearly harmful* if it exceeds a limit by half. A real trial cannot make this comparison: its
+guard sees an earlier period of the baseline, and the return to the baseline after the challenger's
+period.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The flows of the trials in bench/trial.py: their simulation, and the outcome of a period."""
+"""Simulate the flows of the trials in bench/trial.py, and compute each period's outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worlds of bench/trial.py: randomly drawn conditions for every period of a trial.
+"""Draw the worlds of bench/trial.py: random conditions for every period of a trial.
 
 A *wire* is a shared queue whose rate drifts and has busy hours, with varying cross traffic.  A
 *cell* and a *Wi-Fi* network are drawn from a preset and its ranges.  The trial's flows belong to

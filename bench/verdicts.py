@@ -1,13 +1,13 @@
-"""Reliability of decisions: contradictions between seeds, and comparison of sets with the truth.
+"""Measure the reliability of decisions: contradictions between seeds, deviations from the truth.
 
-For every preset and the recorded traces of a folder, six algorithms run for 30 s in ten repetitions
-with each of many seeds.  Each pair of link and seed gives one answer for each goal.  The truth of a
-link is the mean of 200 repetitions with other seeds.  With --ends, the same is done at both ends of
-every range of the link, changing one key at a time.  With --draws, the stated certainty over
-networks similar to the link is compared with that number of draws from its ranges.  Runs are stored
-in --keep and not computed again.  With --record, the counts of each network are stored in a file,
-and networks in this file are not run again: both ends of all ranges take hours, which can be
-divided among several calls.
+For every preset and each recorded trace in a folder, six algorithms run for 30 s in ten repetitions
+with each of many seeds. Each pair of link and seed gives one answer for each goal. The truth of a
+link is the mean of 200 repetitions with other seeds. With --ends, the program also tests both ends
+of every range of the link, changing one key at a time. With --draws, the stated certainty over
+similar networks is compared with that number of draws from the link's ranges. Runs are stored in
+--keep and not computed again. With --record, the counts of each network are stored in a file, and
+networks in this file are not run again: both ends of all ranges take hours, which can be divided
+among several calls.
 """
 
 from __future__ import annotations
@@ -114,16 +114,18 @@ class Tally:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("links", nargs="*", help="links; all presets if none")
+    parser.add_argument("links", nargs="*", help="links to test; by default, all presets")
     parser.add_argument("--traces", type=Path, help="folder of recorded traces (*.down)")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=10)
-    parser.add_argument("--truth", type=int, default=200, help="repetitions of the truth")
-    parser.add_argument("--draws", type=int, default=0, help="networks like each link")
-    parser.add_argument("--ends", action="store_true", help="also at both ends of every range")
+    parser.add_argument("--truth", type=int, default=200, help="repetitions that define the truth")
+    parser.add_argument(
+        "--draws", type=int, default=0, help="number of similar networks of each link"
+    )
+    parser.add_argument("--ends", action="store_true", help="also test both ends of every range")
     parser.add_argument("--duration", default="30 s")
     parser.add_argument("--keep", type=Path, default=Path("target/verdicts"))
-    parser.add_argument("--record", type=Path, help="file of what was counted, read and added to")
+    parser.add_argument("--record", type=Path, help="file of counts, which is read and extended")
     options = parser.parse_args()
     links = options.links or list(presets())
     if options.traces:

@@ -100,7 +100,7 @@ def printed(step: Step, folder: Path) -> list[str]:
     """
     name, *arguments = shlex.split(step.command, comments=True)
     if name != "cwndlab":
-        msg = f"line {step.line}: only our own program is run here, not {name}"
+        msg = f"line {step.line}: only cwndlab can run in an example, not {name}"
         raise ExampleError(msg)
     command = [program(), *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603  our own
@@ -133,7 +133,9 @@ def rewrite(page: Path) -> None:
             if not step.shown or is_shown(step.shown, output):
                 continue
             if OMITTED in step.shown or any("…" in line for line in step.shown):
-                sys.stdout.write(f"{page}:{step.line}: by hand, as lines are left out\n")
+                sys.stdout.write(
+                    f"{page}:{step.line}: update this block by hand; it omits lines of the output\n"
+                )
                 sys.stdout.write("".join(f"{line}\n" for line in output))
                 continue
             was = "".join(f"{line}\n" for line in step.shown)

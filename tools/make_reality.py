@@ -23,15 +23,17 @@ CLASSES = {  # radio kind of the preset: its usual name, and the papers that mea
     "nr": ("5G NR", ("nr-5g-vaasa-2023",)),
 }
 HEAD = """\
-# Made by tools/make_reality.py: how many claims about algorithms, measured on real networks of a
-# class, our runs decide, and how many of them agree.
+# Written by tools/make_reality.py: for each class of real networks, the claims of papers that our
+# runs confirm or refute (checked), and the claims that they confirm (agreed).
 """
 
 
 def main() -> int:
     """Judge the claims of results, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", nargs="+", type=Path, help="folders of whole reproductions")
+    parser.add_argument(
+        "results", nargs="+", type=Path, help="results folders of complete reproductions"
+    )
     parser.add_argument("--out", type=Path, default=Path("python/cwndlab/data/reality.toml"))
     options = parser.parse_args()
     counts = {}

@@ -12,23 +12,23 @@ from cwndlab import _core
 STUB = Path(__file__).parent.parent / "python/cwndlab/_core.pyi"
 BEGIN, END = "# ---- tables, by tools/make_stub.py\n", "# ---- end of the tables\n"
 CLASSES = {
-    "flows": ("Flows", "One entry per flow, in the scenario's order."),
-    "links": ("Links", "One entry per stage of the path, `forward.0` first."),
+    "flows": ("Flows", "One entry for each flow, in the order of the scenario."),
+    "links": ("Links", "One entry for each stage of the path, beginning with `forward.0`."),
     "samples": (
         "Samples",
-        "The flows at an interval, while they live. NaN: an infinite ssthresh, no RTT yet.",
+        "Samples of each flow at equal intervals. NaN: ssthresh is infinite, or no RTT yet.",
     ),
     "events": (
         "Events",
-        "What happened. `flow` is None for an event that concerns every flow; NaN: no value.",
+        "Events. `flow` is None for an event that concerns all flows; NaN: no value.",
     ),
     "acks": (
         "Acks",
-        "The state in which each ACK found its sender; positions count from the first byte.",
+        "State of the sender before each ACK; sequence numbers count from the first byte.",
     ),
     "saturation": (
         "Saturation",
-        "What a source got that always sends: arrivals, the queue each ms, a cell's blocks.",
+        "Recording of a saturated link: arrivals, queue length per ms, blocks of a cell.",
     ),
 }
 TYPES = {"text": "str", "integer": "int", "real": "float"}
@@ -65,5 +65,5 @@ def written(stub: str) -> str:
 if __name__ == "__main__":
     text = STUB.read_text(encoding="utf-8")
     if "--check" in sys.argv:
-        sys.exit(0 if written(text) == text else "_core.pyi is not what tools/make_stub.py writes")
+        sys.exit(0 if written(text) == text else "_core.pyi is out of date; run tools/make_stub.py")
     STUB.write_text(written(text), encoding="utf-8")

@@ -43,7 +43,7 @@ def names_with_two_meanings() -> Iterator[str]:
                 places[name.lstrip("_")].add(path.relative_to(PACKAGE).as_posix())
     twice = {name: found for name, found in sorted(places.items()) if len(found) > 1}
     for name, found in twice.items():
-        yield f"{name} means two things: {', '.join(sorted(found))}; rename one of them"
+        yield f"{name} is defined in several modules: {', '.join(sorted(found))}; rename one"
 
 
 def modules_too_long() -> Iterator[str]:

@@ -56,7 +56,7 @@ def problems_of(file: Path) -> Iterator[str]:
         if MUTABLE.search(parameters) and match[1] not in KERNEL_NAMES:
             yield (
                 f"{name}:{line_of(text, match.start())}: the predicate {match[1]} takes `&mut`: "
-                "name what it does by a verb, or take `&`"
+                "name the method by a verb, or take `&self`"
             )
     for match in STRUCT.finditer(text):
         if (name, match[1]) in ROWS_OF_RESULTS or is_mirror(text[: match.start()]):
@@ -65,7 +65,7 @@ def problems_of(file: Path) -> Iterator[str]:
         if fields > MOST_FIELDS:
             yield (
                 f"{name}:{line_of(text, match.start())}: the struct {match[1]} has {fields} "
-                f"fields, more than {MOST_FIELDS}: group them by what they are for"
+                f"fields, more than {MOST_FIELDS}: group related fields into structs"
             )
 
 

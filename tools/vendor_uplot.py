@@ -33,7 +33,7 @@ def main() -> None:
         archive = next(Path(folder).glob("*.tgz"))
         digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         if f"sha512-{digest}" != integrity:
-            sys.exit(f"uplot {version} is not what was expected: sha512-{digest}")
+            sys.exit(f"uplot {version} has an unexpected hash: sha512-{digest}")
         TARGET.mkdir(parents=True, exist_ok=True)
         with tarfile.open(archive) as package:
             for name in FILES:

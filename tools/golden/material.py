@@ -260,7 +260,7 @@ def make_flow(  # noqa: PLR0913  each is a key of a flow
     receiver_stack: str | None = None,
     **keys: Any,  # noqa: ANN401  keys of a flow
 ) -> Json:
-    """Return a flow whose ends run the same stack and algorithm unless the arguments differ."""
+    """Return a flow; by default, both ends run the same stack and algorithm."""
     sender = {"stack": stack, "algorithm": algorithm, "stack_overrides": overrides or {}}
     receiver = {**sender, "stack": receiver_stack or stack}
     if host:

@@ -75,14 +75,16 @@ LISTED = ("flows", "links")  # tables whose columns the core returns as lists
 def main() -> int:
     """Run the scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only scenarios whose names contain one of these")
     parser.add_argument(
-        "--browser", metavar="PROGRAM", help="a Chromium or Firefox that runs it instead of Node.js"
+        "names", nargs="*", help="run only scenarios whose names contain one of these"
     )
-    parser.add_argument("--settings", type=int, default=400, help="how many settings to draw")
-    parser.add_argument("--runs", type=int, default=20, help="how many of settings to run")
-    parser.add_argument("--decisions", type=int, default=12, help="how many decisions to draw")
-    parser.add_argument("--seed", type=int, default=1, help="by which they are drawn")
+    parser.add_argument(
+        "--browser", metavar="PROGRAM", help="Chromium or Firefox to use instead of Node.js"
+    )
+    parser.add_argument("--settings", type=int, default=400, help="number of settings to draw")
+    parser.add_argument("--runs", type=int, default=20, help="number of drawn settings to run")
+    parser.add_argument("--decisions", type=int, default=12, help="number of decisions to draw")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of all draws")
     options = parser.parse_args()
     program = program_of(options.browser)
     every = [each for each in scenarios() if is_chosen(each.name, options.names)]
@@ -95,7 +97,9 @@ def main() -> int:
     known = {name: hashes for name, hashes in read_hashes().items() if name in names}
     lines = list(differences(known, found))
     tell(lines, len(found), is_written=False)
-    print(f"{len(every) - len(asked)} of {HASHES.name} are no runs that a page asks for")
+    print(
+        f"{len(every) - len(asked)} scenarios of {HASHES.name} are not runs that a page can request"
+    )
     draw = random.Random(options.seed)  # noqa: S311  no secret
     settings = list(itertools.islice(drawn_settings(program, draw), options.settings))
     others = [line for setting in settings if (line := difference(*setting))]

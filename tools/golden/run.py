@@ -38,10 +38,15 @@ Hashes = dict[str, dict[str, str]]
 def main() -> int:
     """Run the scenarios."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only scenarios whose names contain one of these")
-    parser.add_argument("--write", action="store_true", help="hold fast what comes out now")
     parser.add_argument(
-        "--tables", type=Path, metavar="FOLDER", help="write the tables, to compare"
+        "names", nargs="*", help="run only scenarios whose names contain one of these"
+    )
+    parser.add_argument("--write", action="store_true", help="store the new hashes in hashes.txt")
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="FOLDER",
+        help="folder to which the tables are written as text",
     )
     options = parser.parse_args()
     every = scenarios()
@@ -57,7 +62,10 @@ def main() -> int:
     if options.write:
         write_hashes(kept | found)
     gone = known.keys() - kept.keys()
-    lines = [*differences(known, found), *(f"{name}: no such scenario any more" for name in gone)]
+    lines = [
+        *differences(known, found),
+        *(f"{name}: this scenario no longer exists" for name in gone),
+    ]
     tell(lines, len(found), is_written=options.write)
     return int(bool(lines) and not options.write)
 
@@ -140,7 +148,7 @@ def tell(lines: list[str], total: int, *, is_written: bool) -> None:
     if lines:
         kinds = Counter(line.split("/")[0] for line in lines)
         print("by kind: " + ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())))
-    verdict = "are held fast now" if is_written else "differ"
+    verdict = "have new hashes" if is_written else "differ"
     print(
         f"{len(lines)} of {total} scenarios {verdict}" if lines else f"{total} scenarios: the same"
     )

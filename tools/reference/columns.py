@@ -8,16 +8,17 @@ from reference.markdown import code, heading, table
 
 HEAD = """# Columns of results
 
-Every table has `run` (the key of its run), a column for each factor of the study, `repetition` and
-`seed` before its own columns. A column's name ends in its unit.
+Every table begins with the columns `run` (the key of the run), one column for each factor of the
+study, `repetition` and `seed`. The columns that are specific to the table follow. The name of a
+column ends with its unit.
 
 """
 TABLES = {
     "flows": "One row for each flow of a run.",
-    "links": "One row for each stage of the path. Counts run from the end of the warm-up.",
+    "links": "One row for each stage of the path. Counts begin at the end of the warm-up.",
     "samples": "One row for each flow and sampling interval.",
     "events": "One row for each event.",
-    "acks": "One row for each ACK that a data sender received, if the study records them.",
+    "acks": "One row for each ACK that a data sender received, if the study records ACKs.",
 }
 TYPES = {"text": "text", "integer": "whole number", "real": "number"}
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 HEAD = """# Commands
 
-`cwndlab COMMAND --help` prints the same. Every command exits with 0 if all is well, 1 if some runs
-of a study or checks of an algorithm failed, 2 if the input is wrong or something is missing, and
-130 if you stopped it. Commands that print a table also print `--format csv` and `--format json`.
+`cwndlab COMMAND --help` prints the same information. The exit status of every command is 0 after
+success, 1 if some runs of a study or checks of an algorithm failed, 2 if the input is invalid or
+the machine lacks something that the command needs, and 130 if you stopped the command. Commands
+that print a table also support `--format csv` and `--format json`.
 
 """
 

@@ -24,52 +24,56 @@ if TYPE_CHECKING:
 
 LINKS = """# Link presets
 
-`cwndlab link show NAME` prints the same, and `--plot` draws the link. Each figure is marked as
-taken from a source, assumed, or calibrated to a published figure. An assumed figure has a range,
-over which answers are tested ([the answer](../explanation/verdict.md#networks-like-this-one)), or
-a reason why it has none.
+`cwndlab link show NAME` prints the same information, and `--plot` plots the link. Each value is
+marked as taken from a source, assumed, or calibrated to a published value. Each assumed value has
+either a range, over which recommendations are tested ([similar
+networks](../explanation/verdict.md#networks-like-this-one)), or a reason why it has no range.
 
 """
 ALGORITHMS = """# Algorithms
 
-`cwndlab algorithm show NAME` prints the same and draws the window. A study sets a parameter under
-`[parameters.NAME]`. [How the algorithms differ](../explanation/algorithms.md) compares them.
+`cwndlab algorithm show NAME` prints the same information and plots the congestion window. A study
+sets parameters in a table `[parameters.NAME]`. The page [How the algorithms
+differ](../explanation/algorithms.md) compares the algorithms.
 
 """
 STACKS = """# Stack profiles
 
-What a release of a TCP stack does. A study names a profile with `stack` and changes single
-settings under `[stack_overrides]`. [Stacks](../explanation/stacks.md) explains what they do to
-results.
+A stack profile describes the behaviour of a release of a TCP stack. A study selects a profile with
+the key `stack`, and overrides single settings in the table `[stack_overrides]`.
+[Stacks](../explanation/stacks.md) explains how stacks affect results.
 
 """
 HOSTS = """# Hosts
 
-What stands between a machine's sockets and the link. A study names one as `user_host` or
-`server_host`. [Hosts](../explanation/hosts.md) explains the keys.
+A host preset describes the devices and queues between a machine's sockets and the link. A study
+selects host presets with the keys `user_host` and `server_host`. [Hosts](../explanation/hosts.md)
+explains the keys of a preset.
 
 """
 POPULATIONS = """# Populations
 
-Users whose networks differ, as classes with weights. `cwndlab advise --users NAME` answers for all
-of them together ([populations](../explanation/verdict.md#populations)).
+A population consists of users with different networks, divided into weighted classes. `cwndlab
+advise --users NAME` recommends one algorithm for the whole population
+([populations](../explanation/verdict.md#populations)).
 
 """
 
 
 RECORD = """# Record against real networks
 
-Of the claims about algorithms that papers measured on real networks, how many our runs decide, and
-how many of those agree. `tools/make_reality.py` counts them from whole reproductions
-(`cwndlab reproduce ID`); answers show the line *in reality* from it.
+The table compares simulations with papers that measured algorithms on real networks. It counts the
+claims of these papers that the simulated runs confirm or refute, and the claims that they confirm.
+`tools/make_reality.py` computes the numbers from complete reproductions (`cwndlab reproduce ID`);
+the line *in reality* of a recommendation states them.
 
 """
 PUBLISHED = """## The published ledger
 
-Predictions for a class of networks beside published measurements of several algorithms on the same
-path (`cwndlab ledger --public`). [Sources and rules](../notes/2026-11-ledger-sources.md) were fixed
-before the predictions were computed; [the results](../notes/2026-11-ledger.md) are discussed in a
-note.
+The published ledger (`cwndlab ledger --public`) compares predictions for classes of networks with
+published measurements of several algorithms on the same path. The [sources and
+rules](../notes/2026-11-ledger-sources.md) were fixed before the predictions were computed; a note
+discusses [the results](../notes/2026-11-ledger.md).
 
 """
 
@@ -110,7 +114,7 @@ def _link(name: str) -> str:
     marks = {"source": "source", "assumed": "assumed", "calibrated_to": "calibrated to"}
     parts.append(
         table(
-            ("figure", "is", "where it comes from"),
+            ("figure", "is", "origin"),
             (
                 ("all others" if path == "*" else code(path), marks[mark.kind], plain(mark.text))
                 for path, mark in preset.sources.items()

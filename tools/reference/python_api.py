@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 HEAD = """# Python
 
-The names of `import cwndlab as cw`. Tables are [Polars](https://docs.pola.rs) frames with the
-columns of [Columns of results](columns.md). Every error that you can mend is a `cw.CwndlabError`.
+This page lists the names that `import cwndlab as cw` provides. Tables are
+[Polars](https://docs.pola.rs) data frames; [Columns of results](columns.md) describes their
+columns. Every error that you can fix is a `cw.CwndlabError`.
 
 """
 REACHED: tuple[type, ...] = (Plotter, Answers, Decision, RealNetwork, Fit, Posterior)
@@ -42,7 +43,7 @@ def page() -> str:
             parts.append(_function(2, f"cw.{name}", found))
     parts += [_class(f"{found.__module__}.{found.__name__}", found) for found in REACHED]
     parts.append(heading(2, "`cw.errors`", "cw.errors"))
-    parts.append("The base class is `cw.CwndlabError`; each subclass stands for one remedy.\n\n")
+    parts.append("The base class is `cw.CwndlabError`; there is one subclass for each remedy.\n\n")
     rows = ((code(f"cw.errors.{e.__name__}"), _first(e)) for e in error_classes())
     return "".join(parts) + table(("error", "when"), rows)
 

@@ -10,14 +10,16 @@ from reference.markdown import code, heading, sentence, table
 
 STUDY = """# Keys of study files
 
-Every key of a study file, from its [JSON Schema](study.schema.json). [Study files](studies.md)
-explains how they go together. Rates, times, sizes and shares are written with their units.
+This page lists all keys of study files; it is generated from their [JSON
+Schema](study.schema.json). [Study files](studies.md) explains how to combine the keys. Write
+rates, times, sizes and shares with their units.
 
 """
-USERS = """# Keys of files of users
+USERS = """# Keys of users files
 
-Every key of a file of users, from its [JSON Schema](users.schema.json).
-[Populations](../explanation/verdict.md#populations) explains how they are used.
+This page lists all keys of users files; it is generated from their [JSON
+Schema](users.schema.json). [Populations](../explanation/verdict.md#populations) explains how
+cwndlab uses these files.
 
 """
 _NS_PER = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
