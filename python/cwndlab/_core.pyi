@@ -57,7 +57,7 @@ version: str
 """Version of the core."""
 
 behaviour_epoch: int
-"""Increases when the same scenario and seed may give a different result than before."""
+"""A number that increases when the results of the same scenario and seed may change."""
 
 def analyse_capture(
     path: str | PathLike[str], *, warm_up_ns: int = 0, sample_interval_ns: int = ...
@@ -67,7 +67,7 @@ def analyse_capture(
     Args:
         path: path of the file, which is read as a stream.
         warm_up_ns: time at the start of each flow that its means and rates leave out.
-        sample_interval_ns: interval of the time series, 100 ms by default; 0 for no time series.
+        sample_interval_ns: interval of the time series, 100 ms by default; 0 disables the series.
 
     Returns:
         A dictionary for each direction of a connection that carried data. Its keys are the fields
@@ -367,8 +367,9 @@ def run(
         traces: contents of the trace files that the scenario names, by these names.
         objects: algorithms compiled at run time, by their names in the scenario: the shared
             object, and the name of its source in messages. The process must then be dedicated to
-            this run: a fault in an algorithm ends it, after a line on standard error.
-        record_calls: whether to return each call of their hooks, in the format of `call_layout`.
+            this run: a fault in an algorithm ends the process, after a line on standard error.
+        record_calls: whether to return each call of the algorithms' hooks, in the format of
+            `call_layout`.
         stop: cancels the run when it is set.
 
     Raises:
@@ -387,14 +388,14 @@ def run_many(
 ) -> Batch:
     """Run scenarios one after the other, releasing the GIL meanwhile.
 
-    The batch ends early once the recorded rows that it returns reach 65,536, and after a run with
-    a capture. Unless it is cancelled, it contains at least the first scenario.
+    The batch ends early when it contains 65,536 recorded rows, and after a run with a capture.
+    Unless the batch is cancelled, it contains at least the first scenario.
 
     Args:
         scenarios: the scenarios.
-        traces: contents of the trace files that they name.
+        traces: contents of the trace files that the scenarios name.
         objects: as for `run`.
-        stop: cancels the current run; the result contains the runs before it.
+        stop: cancels the current run; the result contains the earlier runs.
         take: receives, during a long run, the run's position and the rows recorded since the
             previous call; the result contains only the remaining rows. Without `take`, the result
             contains all rows.
@@ -421,7 +422,7 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
     """
 
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
-    """Return the seed of a repetition, below 2^53, a pure function of the arguments.
+    """Return the seed of a repetition, below 2^53, which depends only on the arguments.
 
     Args:
         cell_json: the settings that the channel's randomness may depend on, as canonical JSON
@@ -431,14 +432,14 @@ def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
     """
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Return the time that a run draws under a name: below `most_ns`, or 0 if `most_ns` is 0."""
+    """Return a random time below `most_ns` for a seed and a name; 0 if `most_ns` is 0."""
 
 def saturate(
     scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int
 ) -> Saturation:
     """Saturate one direction of a scenario's path, `forward` or `reverse`, for one user.
 
-    The scenario's flows are ignored, packets have 1500 bytes, and the GIL is released meanwhile.
+    The scenario's flows are ignored, packets have 1500 bytes, and the GIL is released.
 
     Raises:
         ValueError: an argument is invalid, or nothing limits the rate.
@@ -454,7 +455,7 @@ def probe(
     """Send packets over a scenario's path in one direction, for one user.
 
     `sent` contains the time in nanoseconds and the size in bytes of each packet, including its IP
-    header. The scenario's flows are ignored, and the GIL is released meanwhile.
+    header. The scenario's flows are ignored, and the GIL is released.
 
     Returns:
         The delay of each packet in nanoseconds; None if it is lost.
@@ -465,7 +466,7 @@ def probe(
 
 @type_check_only
 class ChosenScore(TypedDict):
-    """A contestant's score; utilities are natural logarithms: 0.03 is 3 %."""
+    """Score of a compared algorithm; utilities are natural logarithms, so 0.03 is 3 %."""
 
     score: float
     low: float | None
@@ -476,7 +477,7 @@ class ChosenScore(TypedDict):
 
 @type_check_only
 class Chosen(TypedDict):
-    """The set of good contestants, each given by the number of its row."""
+    """The set of recommended algorithms, each given by the number of its row."""
 
     order: list[int]
     good: list[int]
@@ -491,7 +492,7 @@ class Chosen(TypedDict):
 
 @type_check_only
 class Robustness(TypedDict):
-    """How good a choice is over a population of networks."""
+    """Quality of a recommended algorithm over a population of networks."""
 
     is_good: float
     by_draw: list[float]
@@ -505,25 +506,25 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good contestants.
+    """Choose the set of recommended algorithms.
 
     Args:
-        gain: logarithms of the benefit, one row per contestant, one column per repetition; NaN
-            where a run is missing.
+        gain: logarithms of the benefit, one row per algorithm, one column per repetition; NaN marks
+            a missing run.
         cost: logarithms of the cost, in the same shape.
-        price: the price of cost: utility is gain - price x cost.
+        price: weight of the cost: utility is gain - price x cost.
         zone: the largest difference of utility that does not matter.
 
     Returns:
-        `order` begins with the highest mean, the leader; `good` is the set in this order. `low`
-        and `high` are the ends of 95 % intervals (Student's t). `behind` is the mean distance to
-        the leader over pairs, `margin` the largest distance within the set. `is_settled`: whether
-        it is known of every contestant if it is in the set, even with repeated looks at the data.
-        `is_random`: whether runs differ. `leader_stays`, `same_set`: probabilities that as many
-        fresh repetitions give a set that contains the leader, and the same set; `leader_is_good`:
-        probability that the leader is within the zone of the best; all three are None with fewer
-        than six pairs that differ. `spans`: prices at which a contestant is within the zone of
-        the best.
+        `order` begins with the algorithm with the highest mean, the leader; `good` is the set in
+        this order. `low` and `high` are the ends of 95 % intervals (Student's t). `behind` is the
+        mean distance to the leader over pairs, `margin` the largest distance within the set.
+        `is_settled`: whether each algorithm is certainly inside or outside the set, even if the
+        data are evaluated repeatedly. `is_random`: whether runs differ. `leader_stays`,
+        `same_set`: probabilities that the same number of new repetitions gives a set that contains
+        the leader, and the same set. `leader_is_good`: probability that the leader is within the
+        zone of the best. These three probabilities are None with fewer than six pairs that differ.
+        `spans`: prices at which an algorithm is within the zone of the best.
     """
 
 def relative_change(
@@ -531,11 +532,11 @@ def relative_change(
 ) -> tuple[float, float | None, float | None] | None:
     """Relative change from `theirs` to `ours`, both logarithms, and its 95 % interval.
 
-    It is computed from the mean difference over complete pairs (Student's t); None without pairs.
+    The change is the mean difference over complete pairs (Student's t); None without pairs.
     """
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Natural logarithms, the same on every machine; the logarithm of 0 is minus infinity."""
+    """Return natural logarithms, the same on every machine; the logarithm of 0 is -infinity."""
 
 def robustness(
     draws: Sequence[Sequence[float]],
@@ -544,28 +545,28 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess a choice over a population of networks; None if every network lacks a run.
+    """Assess an algorithm over a population of networks; None if every network lacks a run.
 
     Args:
-        draws: utilities, one row per contestant, one column per network.
+        draws: utilities, one row per algorithm, one column per network.
         weights: weights of the networks.
-        choice: the row that is assessed.
-        noise: for each row, the standard deviation, due to chance alone, of its distance to the
-            choice in one draw.
+        choice: the row of the assessed algorithm.
+        noise: for each row, the standard deviation, due to chance, of the distance to the row
+            `choice` in one draw.
         zone: the largest difference of utility that does not matter.
     """
 
 def algorithms() -> list[Algorithm]:
-    """The built-in congestion control algorithms."""
+    """Return the built-in congestion control algorithms."""
 
 def contract_files() -> dict[str, str]:
-    """The files needed to compile an algorithm at run time: text by path below `algorithms/`."""
+    """Return the files needed to compile algorithms: texts, by path below `algorithms/`."""
 
 def protections() -> list[tuple[str, bool]]:
     """List the kernel's means to confine a process, and whether each is available."""
 
 def confine_worker(readable: Sequence[str]) -> None:
-    """Confine this process permanently: it may read below `readable`, and compute.
+    """Confine this process permanently: it may only compute, and read files below `readable`.
 
     Raises:
         OSError: the kernel has a protection but fails to apply it.
@@ -578,7 +579,7 @@ def run_compiler(
     writable: Sequence[str],
     time_limit_s: int,
 ) -> tuple[int, bytes, bytes]:
-    """Run a command that may only read below some folders and write below others.
+    """Run a command that may only read below `readable`, and only write below `writable`.
 
     Returns:
         The command's status (minus the number of the signal that ended it), standard output and
@@ -607,11 +608,11 @@ def check_object(
 
     Args:
         object: the shared object.
-        file: name of its source in messages.
+        file: name of the source file in messages.
         examples: number of sequences of operations to try.
         seed: seed of these sequences.
-        is_module: whether it is a kernel module: only its default parameters are tried, and it may
-            limit its window.
+        is_module: whether the object is a kernel module: then only default parameters are tried,
+            and the algorithm may limit its window.
 
     Returns:
         The first violation, or None.
@@ -621,10 +622,10 @@ def check_object(
     """
 
 def call_layout() -> CallLayout:
-    """The layout of a recorded call."""
+    """Return the layout of a recorded call."""
 
 def stacks() -> list[Stack]:
-    """The stack profiles."""
+    """Return the stack profiles."""
 
 def read_trace(
     content: bytes,
@@ -671,10 +672,10 @@ def read_trace_folder(files: list[tuple[str, bytes]], name: str) -> RecordedPath
 
 @type_check_only
 class Files(Protocol):
-    """Opens files that links name; raises `cwndlab.errors.CwndlabError` if the user can help."""
+    """Opens files that links name; errors that users can fix are `CwndlabError`s."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
-        """Name of a preset's file, the folder of relative paths in it, and its text."""
+        """Return a preset's file name, the folder of its relative paths, and its text."""
 
     def recording(
         self,
@@ -715,7 +716,7 @@ def check_link(written: object) -> tuple[dict[str, Any], _Problems]:
 def expand_link(
     link: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], list[tuple[str, int]], _Problems]:
-    """Add the preset's keys to a checked link, and expand its short keys.
+    """Add the keys of the preset to a checked link, and expand short keys.
 
     Returns:
         The table, the path of each figure in it with its value in the smallest unit, and the
@@ -729,10 +730,10 @@ def format_queue(unit: str, count: int) -> str:
     """Format the limit of a queue."""
 
 def link_definitions() -> dict[str, Any]:
-    """The JSON Schema definitions of a link and of everything in it, by name."""
+    """Return the JSON Schema definitions of a link and of all its parts, by name."""
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Path and text of each figure of a cell or a Wi-Fi channel that differs from its default."""
+    """Return path and text of each value of a cell or Wi-Fi channel that is not a default."""
 
 def parse_link_line(text: str) -> dict[str, Any]:
     """Parse a link in one line into its table; the values are not checked.
@@ -749,7 +750,7 @@ def parse_quantity(kind: str, value: object) -> int:
         value: the value to read.
 
     Raises:
-        QuantityError: the value is not such a quantity; the message says what to write.
+        QuantityError: the value is not such a quantity; the message names a remedy.
     """
 
 def parse_queue(
@@ -763,7 +764,7 @@ def parse_queue(
 
 @type_check_only
 class QueueSize(TypedDict):
-    """Capacity of a drop-tail queue in front of a link with a rate."""
+    """Size of a drop-tail queue in front of a link with a limited rate."""
 
     packets: int
     bdp: float
@@ -775,10 +776,10 @@ class QueueSize(TypedDict):
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: dict[str, int]
 ) -> QueueSize | None:
-    """Capacity of a wire's queue on a path with the round-trip time `rtt_ns`.
+    """Return the size of a wire's queue on a path with the round-trip time `rtt_ns`.
 
-    `server_ns` is the part of its one-way delay between the link and the server. None if the queue
-    is managed or has no limit in packets, if the wire has no rate, or if `rtt_ns` is 0.
+    `server_ns` is the one-way delay between the link and the server. The result is None if the
+    queue is managed or has no limit in packets, if the wire has no rate, or if `rtt_ns` is 0.
     """
 
 def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
@@ -791,7 +792,7 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
 def resolve_link(
     link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
 ) -> tuple[str | None, bool, int, _Problems]:
-    """Make the path of a scenario from checked links, with presets and defaults filled in.
+    """Create the path of a scenario from checked links, with presets and defaults filled in.
 
     Returns:
         The path's JSON, whether its reverse direction has a rate and a queue, the delay to the
@@ -799,4 +800,4 @@ def resolve_link(
     """
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """A scenario's path without figures that equal their defaults, and without its kinds."""
+    """Return a scenario's path without default values, and without `kind` keys."""

@@ -274,7 +274,7 @@ def _events(results: Results, run: str) -> pl.DataFrame:
 
 
 def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of times the sender entered the state disorder; {} if unknown."""
+    """Return how often the sender entered the state disorder, as a column; {} if unknown."""
     if not {"event", "flow"} <= set(events.columns):
         return {}
     own = events.filter(pl.col("flow") == row["flow"])["event"]

@@ -19,7 +19,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """The part of the class `cwndlab.Results` that plots use."""
+    """Interface of `cwndlab.Results`, as far as plots use it."""
 
     @property
     def factors(self) -> tuple[str, ...]:

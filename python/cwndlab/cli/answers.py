@@ -59,7 +59,7 @@ def print_answers(
 ) -> None:
     """Print one row for each algorithm in each setting, as JSON or CSV.
 
-    JSON also contains the decisions, and the runs if they are given.
+    The JSON document also contains the decisions and, if `runs` is given, the runs.
     """
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":

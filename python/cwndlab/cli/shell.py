@@ -164,7 +164,7 @@ def _in_kernel(algorithm: str) -> str:
 
 
 def _watch() -> None:
-    """Show the link's traffic until the shell ends: as a table in a terminal, or line by line."""
+    """Show the link's traffic until the shell ends: as a table, or as lines without a terminal."""
     statuses = _statuses()
     terminal = console()
     if not terminal.is_terminal:

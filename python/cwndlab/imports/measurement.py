@@ -202,7 +202,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean and median of the smoothed RTT; high percentiles would be too low."""
+    """Return mean and median of the smoothed RTT; smoothing makes high percentiles too low."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}

@@ -38,7 +38,7 @@ class Measured(WithSeries, Protocol):
 
 
 class Answerable(Measured, Protocol):
-    """The part of the class `cwndlab.Results` that this module uses."""
+    """Interface of `cwndlab.Results`, as far as this module uses it."""
 
     def beside(self, name: str) -> Measured | None:
         """Return the results in the subfolder `name`; None if the subfolder has no results."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """The part of the class `cwndlab.Results` that this module uses."""
+    """Interface of `cwndlab.Results`, as far as this module uses it."""
 
     @property
     def factors(self) -> tuple[str, ...]:

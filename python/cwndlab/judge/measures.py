@@ -47,7 +47,7 @@ column."""
 
 
 class WithSeries(ResultsLike, Protocol):
-    """The part of the class `cwndlab.Results` that this module uses."""
+    """Interface of `cwndlab.Results`, as far as this module uses it."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table lazily: rows are read when they are needed."""

@@ -81,7 +81,7 @@ class RegisteredPrediction:
         return {"id": self.id, **self._fields()}
 
     def _fields(self) -> dict[str, Any]:
-        """Return all fields except a `return_s` of 0, which older predictions do not contain."""
+        """Return all fields; omit a `return_s` of 0, which older predictions lack."""
         found = asdict(self)
         if not self.return_s:
             del found["return_s"]

@@ -71,7 +71,10 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return the settings of this computer that differ from the host's, except larger buffers."""
+    """Return the settings in which this computer and the simulated host differ.
+
+    Buffers that are larger on this computer are ignored.
+    """
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

@@ -97,8 +97,10 @@ TEMPLATES = {
     "reality": (
         "advice for {kind} agreed with {agreed} of {checked} measurements of real networks{misses}"
     ),
-    "misses": "; this record is poor: {what}",
-    "misses of several": "; the records of {kinds} are poor (see: cwndlab ledger --public)",
+    "misses": "; published predictions for this class were poor: {what}",
+    "misses of several": (
+        "; published predictions for {kinds} were poor (see: cwndlab ledger --public)"
+    ),
     "miss of probabilities": (
         "predicted probabilities were off by up to {gap} percentage points (predictions of "
         "{stated} came true in {happened} of {count} cases)"

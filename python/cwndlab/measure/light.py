@@ -173,7 +173,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Return the keys of a link that the recording determines; others keep their defaults."""
+        """Return the link keys that the recording determines; other keys keep their defaults."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys

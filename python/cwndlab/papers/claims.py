@@ -318,8 +318,7 @@ def _parts(
             what = written.what.format(**given)
         except (ValueError, LookupError, AttributeError) as error:
             message = (
-                f"{error} is not a name that `each` lists (it lists "
-                f"{', '.join(given) or 'nothing'})"
+                f"{error} is not a name in `each` (its names are {', '.join(given) or 'nothing'})"
             )
             raise FieldError((*key, "what"), message) from None
         yield ClaimPart(**{**settings, "value": value, "where": levels, "what": what})

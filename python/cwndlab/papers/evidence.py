@@ -25,7 +25,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """The part of the class `cwndlab.Results` that this module uses."""
+    """Interface of `cwndlab.Results`, as far as this module uses it."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""

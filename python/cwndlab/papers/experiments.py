@@ -81,7 +81,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value that moves farthest towards its bounds; values inside the bounds come first."""
+        """The change to show: if possible, one after which the value holds; of these, the largest."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property

@@ -25,7 +25,7 @@ MOST_TIMELINES = 12
 
 
 class Reportable(ResultsLike, Protocol):
-    """The part of the class `cwndlab.Results` that reports use."""
+    """Interface of `cwndlab.Results`, as far as reports use it."""
 
     @property
     def path(self) -> Path:

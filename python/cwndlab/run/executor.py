@@ -106,7 +106,7 @@ class Note:
 
 
 class Executor(Protocol):
-    """Interface of executors, which compute tasks."""
+    """Interface of executors: objects that compute the runs of a study."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
         """Compute all tasks; yield each batch as soon as it is finished."""

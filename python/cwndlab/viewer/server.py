@@ -121,7 +121,7 @@ class ResultsServer(ThreadingHTTPServer):
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all folders, then compute the missing headlines one by one."""
+        """Read all results folders, then compute the missing headlines of studies one by one."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S

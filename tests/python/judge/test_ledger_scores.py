@@ -83,7 +83,8 @@ def test_a_bad_record_is_named_and_a_good_one_is_not() -> None:
     assert (bad.agreed, bad.compared) == (0, 12)
     reality = Reality("LTE", 3, 18, "a table", (Miss("LTE", bad),))
     assert phrase_of_record(reality) == (
-        "advice for LTE agreed with 3 of 18 measurements of real networks; this record is poor: "
+        "advice for LTE agreed with 3 of 18 measurements of real networks; published "
+        "predictions for this class were poor: "
         "predicted probabilities were off by up to 80 percentage points (predictions of 0.80 came "
         "true in 0 % of 12 cases), following the advice lost 18 % (median) and "
         "18 % (90th percentile)"
@@ -91,7 +92,7 @@ def test_a_bad_record_is_named_and_a_good_one_is_not() -> None:
     both = pooled([reality, replace(reality, kind="HSDPA", misses=(Miss("HSDPA", bad),))])
     assert both is not None
     assert phrase_of_record(both).endswith(
-        "; the records of LTE and HSDPA are poor (see: cwndlab ledger --public)"
+        "; published predictions for LTE and HSDPA were poor (see: cwndlab ledger --public)"
     )
     assert "poor" not in phrase_of_record(replace(reality, misses=()))
 

@@ -59,4 +59,6 @@ def test_a_class_whose_published_record_is_poor_says_so() -> None:
         record = reality_of(each.network_class)
         assert record is not None
         assert [miss.score for miss in record.misses] == ([each] if each.failures else [])
-        assert ("this record is poor" in phrase_of_record(record)) == bool(each.failures)
+        assert (
+            "published predictions for this class were poor" in phrase_of_record(record)
+        ) == bool(each.failures)

@@ -106,7 +106,7 @@ def _sysctls(text: bytes) -> dict[str, list[int]]:
 
 
 class GuestNames(KernelNames):
-    """Finds the names of algorithms in a stock kernel; each run loads algorithms that it lacks."""
+    """Finds the names of algorithms in a stock kernel; runs load the algorithms that it lacks."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """If `may_fall_back` is set, use cwndlab's version of algorithms that the kernel lacks."""

@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result of a step."""
+    """The result of one step of a trial: a period, or a return to the baseline."""
 
     outcome: PeriodOutcome
     suspicion: str | None

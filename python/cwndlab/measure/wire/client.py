@@ -94,7 +94,7 @@ class Session:
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
-        """Return the client's view of the control connection, and how long it took to open."""
+        """Return the client's view of the control connection, and the time that opening it took."""
         with _telling("the connection to the server was lost"):
             return view_of(self._control) | self._opening
 

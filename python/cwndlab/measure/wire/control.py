@@ -46,7 +46,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Record the time at which a request was read, and how long it had waited before."""
+        """Record when a request was read, and for how long the request had waited to be read."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 
