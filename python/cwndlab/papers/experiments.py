@@ -81,7 +81,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The change to show: if possible, one after which the value holds; of these, the largest."""
+        """The change to show: if possible one after which the value holds, then the largest."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
