@@ -77,7 +77,7 @@ def import_command(
 
 
 def _say_left_out(summary: ImportSummary) -> None:
-    """Print which files are not in the results, and the reason for each file."""
+    """Print which files were not imported, and the reason for each file."""
     if not summary.left_out:
         return
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]

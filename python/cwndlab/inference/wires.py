@@ -25,7 +25,8 @@ _FEWEST_SECONDS_BESIDE = 2.0
 _LEAST_OF_SHORTEST, _LEAST_OF_SMOOTHED = 0.6, 0.1
 """Lower limits of a link's round-trip time, relative to the measured minimum.
 
-The second applies to the minimum of smoothed samples of a flow that never emptied a long queue.
+The second limit applies to the minimum of smoothed samples of a flow that never emptied a long
+queue.
 """
 
 _QUEUE = Dimension("queue", "Queue", "BDP", 0.05, 20)

@@ -47,7 +47,7 @@ class Answerable(Measured, Protocol):
         """Return the scenario for one combination of factor levels; None if unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue's size for one combination of factor levels; None if not fixed."""
+        """Return the queue size for one combination of factor levels; None without a fixed size."""
 
 
 BASELINE = "cubic"

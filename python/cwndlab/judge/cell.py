@@ -42,7 +42,7 @@ class Comparison:
     """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """Keys of the runs from which the values of each compared algorithm come."""
+    """Keys of the runs from which the values of each compared algorithm are computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
     """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int

@@ -149,7 +149,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Yield the paths that the link sets; `core_delay` and `wire_delay` also set `link.server`."""
+    """Yield the paths that a link sets; `core_delay` and `wire_delay` also set `link.server`."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:

@@ -217,7 +217,7 @@ def _by_sample(
 
 
 def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
-    """Return, for each sample, whether data was sent at the pacing rate until this sample.
+    """Return, for each sample, whether the flow sent at the pacing rate just before the sample.
 
     At a low rate, no packet is sent in most sampling intervals. The throughput is therefore
     averaged over the time in which pacing releases a few packets, and over at least one interval.

@@ -72,7 +72,7 @@ class TrainSeries:
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """A train whose first packet arrived."""
+    """A train of packets, of which at least the first packet arrived."""
 
     at_ms: float | None
     """Sending time on the time axis of the trace; None if the train does not belong to the
@@ -87,7 +87,7 @@ class Train:
 
 @dataclass(frozen=True, slots=True)
 class LightDirection:
-    """Trains in one direction of a link."""
+    """Packet trains and packet pairs in one direction of a link, with their delays."""
 
     direction: Direction
     packets: int
@@ -109,7 +109,7 @@ class LightDirection:
         pairs: Sequence[TrainSeries],
         clock: ClockLine,
     ) -> LightDirection:
-        """Evaluate all trains and all pairs (trains of one packet) in a direction.
+        """Evaluate the packet trains and the packet pairs that were sent in one direction.
 
         Raises:
             LinkError: no first packet of a train arrived.
@@ -135,7 +135,7 @@ class LightDirection:
 
     @property
     def base_ms(self) -> tuple[float, float, float]:
-        """The 10th, 50th and 90th percentile of the base delay."""
+        """The 10th, 50th and 90th percentile of the delay of the trains' first packets."""
         low, median, high = np.percentile([each.base_ms for each in self.recorded], [10, 50, 90])
         return float(low), float(median), float(high)
 

@@ -102,7 +102,7 @@ class LightHeavyRecorder:
 
     @property
     def pieces(self) -> int:
-        """Number of pieces of the recording."""
+        """Number of time intervals (pieces) of which the recording consists."""
         return _PIECES_OF_ROUND * (len(self._bounds_ms) - 1)
 
     @property

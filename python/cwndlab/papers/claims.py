@@ -193,7 +193,7 @@ class ChosenSetting(Model):
     setting: str
     """Description of the chosen setting, and of the setting that the paper states."""
     variants: dict[str, str]
-    """For each variant with the chosen setting, the same variant with the paper's setting."""
+    """Variants with the paper's setting, by the name of the variant with the chosen setting."""
 
 
 class _StudyOfClaims(Model):
@@ -233,7 +233,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """For each variant with chosen settings, the same variant with the paper's settings."""
+        """Variants with the paper's settings, by the name of the variant with chosen settings."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 

@@ -205,7 +205,7 @@ def _never(part: ClaimPart) -> bool:
 def _found(
     claims: Claims, tables: Evidence, runs: Evidence, is_input: Callable[[ClaimPart], bool]
 ) -> list[list[PartFinding]]:
-    """Return the findings on the parts of each claim."""
+    """Return, for each claim, the values and verdicts of its parts."""
     opened = [
         [_Open(part, tables, runs, claims, is_input) for part in claim.parts]
         for claim in claims.claims

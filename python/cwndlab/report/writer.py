@@ -57,7 +57,7 @@ SECTIONS: Sections = (
 """The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, and pairs of the index of a setting (None for the whole study) and the content."""
+"""A section with its content for each setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""

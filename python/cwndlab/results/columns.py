@@ -21,12 +21,12 @@ class Together(Enum):
     """The way to combine a column's values of several flows into one value."""
 
     SUM = "sum"
-    """Used for counts: the sum over all flows."""
+    """Sum over all flows; used for counts."""
     RATE = "rate"
-    """Used for rates: the bytes of all flows, divided by the time during which at least one flow
-    was measured."""
+    """Bytes of all flows, divided by the time during which at least one flow was measured; used for
+    rates."""
     MEAN = "mean"
-    """Used for columns that are neither counts nor rates: the mean over all flows."""
+    """Mean over all flows; used for columns that are neither counts nor rates."""
 
 
 class Better(Enum):

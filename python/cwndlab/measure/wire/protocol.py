@@ -60,7 +60,7 @@ class Hello(Model):
     version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session in whose turn the new session also measures; None requests a separate turn."""
+    """Session during whose turn the new session may measure; None requests a separate turn."""
 
 
 class Attach(Model):

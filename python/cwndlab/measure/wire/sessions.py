@@ -75,7 +75,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session in whose turn this session measures; usually its own `id`."""
+    """`id` of the session during whose turn this session may measure; usually its own `id`."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None
