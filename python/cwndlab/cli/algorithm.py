@@ -127,7 +127,7 @@ def algorithm_new(name: str) -> None:
     path = write_skeleton(name, Path())
     print_text(str(path))
     say(
-        f"  to check it:  {command_line('cwndlab', 'algorithm', 'check', f'./{path}')}",
+        f"  to check the algorithm:  {command_line('cwndlab', 'algorithm', 'check', f'./{path}')}",
         f"  for editors:  -I{contract_folder() / 'include'}",
     )
 
@@ -170,7 +170,10 @@ def algorithm_load(name: str, *, pin: bool) -> None:
     with KernelHelper() as helper:
         program = load(helper, name, Path(), stays=pin)
         print_text(program.name)
-        say(f"  to use it: set the socket option TCP_CONGESTION, or iperf3 -C {program.name}")
+        say(
+            "  to use the algorithm: set the socket option TCP_CONGESTION, or "
+            f"iperf3 -C {program.name}"
+        )
         if pin:
             say(f"  to unload it: {command_line('cwndlab', 'algorithm', 'unload', name)}")
         else:

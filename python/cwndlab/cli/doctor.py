@@ -159,7 +159,7 @@ def _package(name: str, purpose: str) -> Examined:
 @click.command("doctor")
 @format_option
 def doctor_command(output_format: str) -> int:
-    """Check which features work on this machine, and print how to enable the others."""
+    """Check which features work on this machine, and print how to enable missing features."""
     found = checks()
     rows: list[dict[str, Any]] = [
         {

@@ -139,7 +139,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "doctor": CommandEntry(
             "cwndlab.cli.doctor",
             "doctor_command",
-            "Check which features work on this machine, and print how to enable the others.",
+            "Check which features work on this machine, and print how to enable missing features.",
         ),
     },
     "Parts of a study": {

@@ -137,7 +137,7 @@ class Log:
         return float(series.columns[name][-1]) if name in series.columns else math.nan
 
     def in_order(self) -> Log:
-        """Return the same rows in order of time."""
+        """Return the logged rows in order of time."""
         if self._is_in_order or not self._pieces:
             return self
         self.put_away()
@@ -155,11 +155,11 @@ class Log:
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
-        """Return all columns as a series."""
+        """Return all columns of the flow as a time series."""
         return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
 
     def pieces(self) -> Iterator[Series]:
-        """Yield all rows, at most `PIECE_ROWS` at a time."""
+        """Yield all logged rows, at most `PIECE_ROWS` at a time."""
         for piece in self._pieces:
             yield self._read(piece, 0, piece.rows)
         if self._rows:

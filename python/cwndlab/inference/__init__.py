@@ -1,1 +1,1 @@
-"""Infer from measurements which links explain them, with the uncertainty of the result."""
+"""Infer links from measurements, with the uncertainty of the inferred properties."""

@@ -54,8 +54,8 @@ class Check:
     """Comparison of the measurement with simulations of the inferred links."""
 
     probability: float
-    """Fraction of the simulations that deviate from the others at least as much as the
-    measurement."""
+    """Fraction of the simulations that deviate from all other simulations at least as much as
+    the measurement does."""
     worst: str
     """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
     is_above: bool
@@ -167,7 +167,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def uncorrected(self) -> Posterior:
-        """Return the same links before the regression corrected them."""
+        """Return the same links without the correction by regression."""
         return replace(
             self,
             members=tuple(

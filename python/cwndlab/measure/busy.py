@@ -91,7 +91,7 @@ class Pairs:
         return cls(*np.concatenate([np.empty((3, 0)), *parts], axis=1))
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
+        """Return the number of packet pairs."""
         return self.gap_ms.size
 
     def drawn(self, random: np.random.Generator) -> Pairs:

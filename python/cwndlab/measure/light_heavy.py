@@ -178,7 +178,7 @@ class LightHeavyRecorder:
         self._train_ms[direction] = packet_ms * self._full_packets[direction]
 
     def _gaps_ns(self, direction: Direction, lasts_ms: int) -> list[int]:
-        """Return the gaps between the trains of a piece."""
+        """Return the gaps in ns between the packet trains of a piece of the recording."""
         train_ms = self._train_ms[direction]
         least_ns = ceil(max(train_ms + REGULAR_MS, train_ms / _MOST_LOAD)) * _NS_PER_MS
         random = np.random.default_rng(self._series)

@@ -185,7 +185,7 @@ def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[T
 
 
 def _means(numbers: Sequence[TableNumber]) -> dict[str, float]:
-    """Return the mean of all numbers of each quantity."""
+    """Return, for each quantity, the mean of all numbers that the paper gives."""
     values: dict[str, list[float]] = {}
     for each in numbers:
         values.setdefault(each.quantity, []).append(each.middle)

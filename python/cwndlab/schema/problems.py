@@ -128,7 +128,7 @@ def plain_message(details: ErrorDetails) -> str:
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys of the model at `location`."""
+    """Return the keys that a document may contain at `location`."""
     return sorted({key for model_ in _models_at(model, location) for key in model_.model_fields})
 
 

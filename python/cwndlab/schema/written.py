@@ -301,7 +301,7 @@ def _texts(given: Any, path: str, written: Written | None) -> Iterator[tuple[str
 
 
 def models_in(annotation: Any) -> list[type[Model]]:  # noqa: ANN401  types
-    """Return all models in a type."""
+    """Return all data models that a type annotation contains."""
     bare = _bare(annotation)
     if isinstance(bare, type) and issubclass(bare, Model):
         return [bare]

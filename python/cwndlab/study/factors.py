@@ -118,7 +118,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
 
 
 def _label(path: str, value: object) -> Label:
-    """Return the label of a level in results."""
+    """Return the name of a factor's level in results."""
     last = path.rpartition(".")[2]
     if last == "algorithm" and isinstance(value, str):
         try:

@@ -38,7 +38,7 @@ class Arguments:
 
 
 def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
-    """Return the value at `key`, which must exist."""
+    """Return the value at a key path in a document; the path must exist."""
     value: Any = document
     for part in key:
         value = value[part]

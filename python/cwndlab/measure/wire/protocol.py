@@ -151,9 +151,9 @@ class Trains(Model):
     first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
     """Size in bytes of the first packet of each train, without UDP and IP headers."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
-    """Size in bytes of the other packets, without UDP and IP headers."""
+    """Size in bytes of the further packets of each train, without UDP and IP headers."""
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """Size in bytes of the other packets, with their UDP and IP headers."""
+    """Size in bytes of the further packets of each train, with UDP and IP headers."""
     gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
     """For each train, the time from its beginning to the beginning of the next train."""
 

@@ -31,7 +31,7 @@ class Limits:
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
-    """Maximum number of sessions; one of them measures, and the others wait."""
+    """Maximum number of sessions, of which one measures while all others wait."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
