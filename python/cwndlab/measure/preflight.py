@@ -315,7 +315,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
             PathFinding(
                 "warning",
                 f"other traffic passes through {name} of the {end} ({rates} Mbit/s)",
-                "other traffic disturbs the measurement; stop updates, synchronisation, other users",
+                "for an undisturbed measurement, stop updates, synchronisation and other users",
             )
         )
     return found
