@@ -153,7 +153,7 @@ def _announce(study: Study, at_once: int) -> None:
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay the kernel's calls of each algorithm; if algorithms cannot be loaded, say why."""
+    """Replay the kernel's calls of each algorithm; print why algorithms cannot be loaded."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""

@@ -148,7 +148,7 @@ def warnings_of(recording: Recording) -> Iterator[str]:
             )
         if not light.has_enough_pairs:
             yield (
-                f"f too few pairs of packets arrived on the {name} to show whether the link "
+                f"too few pairs of packets arrived on the {name} to show whether the link "
                 "serves a packet faster shortly after another packet; light_after and "
                 "busy_delay keep their defaults; record for a longer time"
             )
