@@ -388,8 +388,8 @@ def run_many(
 ) -> Batch:
     """Run scenarios one after the other, releasing the GIL meanwhile.
 
-    The batch ends early when it contains 65,536 recorded rows, and after a run with a capture.
-    Unless the batch is cancelled, it contains at least the first scenario.
+    The batch ends early once it contains 65,536 recorded rows or more, and after a run with a
+    capture. Unless the batch is cancelled, it contains at least the first scenario.
 
     Args:
         scenarios: the scenarios.
