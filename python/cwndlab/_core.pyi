@@ -81,7 +81,7 @@ def analyse_capture(
 # ---- tables, by tools/make_stub.py
 @type_check_only
 class Flows(TypedDict):
-    """One entry per flow, in the scenario's order."""
+    """One entry for each flow, in the order of the scenario."""
 
     flow: list[int]
     direction: list[str]
@@ -136,7 +136,7 @@ class Flows(TypedDict):
 
 @type_check_only
 class Links(TypedDict):
-    """One entry per stage of the path, `forward.0` first."""
+    """One entry for each stage of the path, beginning with `forward.0`."""
 
     link: list[str]
     arrived_pkts: list[int]
@@ -151,7 +151,7 @@ class Links(TypedDict):
 
 @type_check_only
 class Samples(TypedDict):
-    """The flows at an interval, while they live. NaN: an infinite ssthresh, no RTT yet."""
+    """Samples of each flow at equal intervals. NaN: ssthresh is infinite, or no RTT yet."""
 
     flow: NDArray[np.uint32]
     t_s: NDArray[np.float64]
@@ -171,7 +171,7 @@ class Samples(TypedDict):
 
 @type_check_only
 class Events(TypedDict):
-    """What happened. `flow` is None for an event that concerns every flow; NaN: no value."""
+    """Events. `flow` is None for an event that concerns all flows; NaN: no value."""
 
     flow: list[int | None]
     t_s: NDArray[np.float64]
@@ -180,7 +180,7 @@ class Events(TypedDict):
 
 @type_check_only
 class Acks(TypedDict):
-    """The state in which each ACK found its sender; positions count from the first byte."""
+    """State of the sender before each ACK; sequence numbers count from the first byte."""
 
     flow: NDArray[np.uint32]
     t_s: NDArray[np.float64]
@@ -193,7 +193,7 @@ class Acks(TypedDict):
 
 @type_check_only
 class Saturation(TypedDict):
-    """What a source got that always sends: arrivals, the queue each ms, a cell's blocks."""
+    """Recording of a saturated link: arrivals, queue length per ms, blocks of a cell."""
 
     at_ns: NDArray[np.uint64]
     delay_ns: NDArray[np.uint64]

@@ -39,8 +39,8 @@ _FASTER_MS = 0.2
 _CHANCE = 1e-4
 """Probability that a link without a busy state is mistaken for a link with a busy state."""
 _MOSTLY = 0.5
-"""Smallest share of fast packets among packets on a busy link; retransmissions on the radio link delay
-a tenth of the packets or more."""
+"""Smallest share of fast packets among packets on a busy link; retransmissions on the radio link
+delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
