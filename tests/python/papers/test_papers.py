@@ -359,7 +359,7 @@ def test_causes_come_out_of_the_data(context: report.Context) -> None:
         ),
         (
             {"SACK": 1.3, "congestion control": 1.07},
-            "because of SACK (30 %), hardly because of congestion control",
+            "because of SACK (30 %), and hardly because of congestion control",
         ),
         (
             {"SACK": 1.3, "congestion control": 1.4},
