@@ -76,7 +76,7 @@ def say(*lines: RenderableType) -> None:
 
 
 def prose(text: str) -> RenderableType:
-    """Return a line; in a terminal, wrap it between words with a hanging indent."""
+    """Return a line of text; in a terminal, wrap the line between words, with a hanging indent."""
     to = console()
     if not to.is_terminal or len(text) <= to.width:
         return text

@@ -74,7 +74,7 @@ def _came_true(found: Score) -> list[dict[str, float]]:
 
 
 def reality_of(network_class: str) -> Reality | None:
-    """Return the record of a class such as `lte`, `wifi` or `wire`; return None without a record.
+    """Return how often advice for a class, such as `lte`, agreed with measurements, or None.
 
     Raises:
         ResultsError: the user's ledger is damaged.
@@ -87,12 +87,12 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return the record of the published ledger, with the required limits that it does not meet."""
+    """Return how often the published predictions came true, and which limits (bars) they miss."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
-    """Return the record of the user's own decided trials; return None without such trials."""
+    """Return how often the user's own decided trials confirmed the advice; None without trials."""
     found = _of_entries(read_ledger(ledger_of_user()), network_class, kind, "trials in the ledger")
     return None if found is None else replace(found, misses=())
 
@@ -122,7 +122,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Combine the records of several classes of networks, and count each class once."""
+    """Add up the agreement with measurements of several classes; each class counts once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

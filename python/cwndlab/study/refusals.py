@@ -59,7 +59,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key path that the document contains, and the message.
+    """Return the part of a key path that the document contains, and the adapted message.
 
     If the document contains only a part of the path, the message begins with the key.
     """
