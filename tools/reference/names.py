@@ -26,7 +26,7 @@ LINKS = """# Link presets
 
 `cwndlab link show NAME` prints the same, and `--plot` draws the link. Each figure is marked as
 taken from a source, assumed, or calibrated to a published figure. An assumed figure has a range,
-over which answers are tested ([the answer](../explanation/verdict.md#networks-like-this-one)), or
+over which answers are tested ([the answer](../explanation/verdict.md#networks-similar-to-yours)), or
 a reason why it has none.
 
 """
