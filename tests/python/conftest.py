@@ -54,12 +54,17 @@ _CACHES = (
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run long tests first, and keep exclusive tests in one process (`make test-python`)."""
+    """Run long tests first, and keep exclusive tests in one process (`make test-python`).
+
+    Those fail if something else keeps the machine busy. As with runs on the kernel, there are up
+    to three attempts; the summary lists every test that was repeated.
+    """
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         path = item.path.relative_to(_HERE).as_posix()
         if path.startswith(_ON_THIS_MACHINE):
             item.add_marker(pytest.mark.xdist_group("this machine"))
+            item.add_marker(pytest.mark.flaky(reruns=2))
         elif path.startswith(_TOGETHER):
             item.add_marker(pytest.mark.xdist_group(path))
 

@@ -27,7 +27,7 @@ LINKS = """# Link presets
 `cwndlab link show NAME` prints the same information, and `--plot` plots the link. Each value is
 marked as taken from a source, assumed, or calibrated to a published value. Each assumed value has
 either a range, over which recommendations are tested ([similar
-networks](../explanation/verdict.md#networks-like-this-one)), or a reason why it has no range.
+networks](../explanation/verdict.md#networks-similar-to-yours)), or a reason why it has no range.
 
 """
 ALGORITHMS = """# Algorithms

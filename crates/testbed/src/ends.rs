@@ -3,8 +3,8 @@
 //! One thread acts at both ends of every flow, as in the simulator: a socket belongs to the
 //! namespace in which it was created, whichever thread uses it.
 
-use std::io;
 use std::net::Ipv4Addr;
+use std::{io, thread, time};
 
 use cwndlab_emu::{Clock, Durations, Interest, Namespace, Poll, Ready};
 use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome, Scenario};
@@ -20,6 +20,17 @@ use crate::watch::{Ends, FIRST_PORT, WakeUp};
 
 /// Interval of the samples from which means are computed, as in the simulator.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Pause of the applications after they have read `MUCH`, if they did so shortly before, too. Data
+/// that arrive meanwhile wake no thread. Waking one on another processor is the largest cost of a
+/// write to a TUN device, which the emulator pays; at 1 Gbit/s, it writes several segments at once
+/// every 100 us. The receiver's TCP acknowledges them without its application.
+const PAUSE: Duration = Duration::from_micros(100);
+/// Longest time between two reads after which the applications pause.
+const CLOSE: Duration = Duration::from_micros(300);
+/// Fewest bytes after which they pause: four segments. At lower rates, segments arrive one by one,
+/// and TCP sends some of its acknowledgements when the application reads.
+const MUCH: u64 = 4 * 1448;
 
 /// The two ends of a flow.
 #[derive(Debug)]
@@ -102,6 +113,7 @@ impl AllEnds {
         let mut next_sample = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
         let mut ready = Vec::new();
         let mut last_read = None;
+        let mut last_pause = Time::ZERO;
         loop {
             let now = clock.now();
             if next_mean <= now {
@@ -146,12 +158,20 @@ impl AllEnds {
                     (None, None) => {}
                 }
             }
+            let mut read_bytes = 0;
             for ready in &ready {
                 let index = ready.token as usize / 4;
                 let flow = &mut self.flows[index];
-                flow.handle_ready(*ready, now, &self.poll)?;
+                read_bytes += flow.handle_ready(*ready, now, &self.poll)?;
                 self.ends.set(index, flow.record.window_end());
                 now = clock.now();
+            }
+            if read_bytes >= MUCH {
+                if now.saturating_since(last_pause) < CLOSE {
+                    let pause = next.saturating_since(now).min(PAUSE);
+                    thread::sleep(time::Duration::from_nanos(pause.as_nanos()));
+                }
+                last_pause = clock.now();
             }
         }
     }
@@ -250,11 +270,12 @@ impl FlowEnds {
             }
         }
         self.serve(SENDER, now)?;
-        self.serve(RECEIVER, now)
+        self.serve(RECEIVER, now)?;
+        Ok(())
     }
 
-    /// Handles a socket that has become ready.
-    fn handle_ready(&mut self, ready: Ready, now: Time, poll: &Poll) -> io::Result<()> {
+    /// Handles a socket that has become ready; returns how many bytes its application has read.
+    fn handle_ready(&mut self, ready: Ready, now: Time, poll: &Poll) -> io::Result<u64> {
         let part = part(ready.token);
         if part != LISTENER {
             if let Some(socket) = &mut self.sockets[part] {
@@ -266,19 +287,19 @@ impl FlowEnds {
         if let (None, Some(socket)) = (&self.sockets[end], self.listener.accept()?) {
             poll.add(socket.raw(), token(self.index, end), Interest::Change)?;
             self.sockets[end] = Some(socket);
-            self.serve(end, now)?;
+            return self.serve(end, now);
         }
-        Ok(())
+        Ok(0)
     }
 
-    /// Lets the application act at one end.
-    fn serve(&mut self, end: usize, now: Time) -> io::Result<()> {
+    /// Lets the application act at one end; returns how many bytes it has read.
+    fn serve(&mut self, end: usize, now: Time) -> io::Result<u64> {
         let Some(socket) = self.sockets[end].as_mut().filter(|_| self.has_started) else {
-            return Ok(());
+            return Ok(0);
         };
         if !self.is_established[end] {
             if !socket.is_connected()? {
-                return Ok(());
+                return Ok(0);
             }
             self.is_established[end] = true;
             if end == SENDER {
@@ -288,10 +309,11 @@ impl FlowEnds {
                 self.application.handle_receiver_established(now);
             }
         }
+        let mut read = 0;
         if end == SENDER {
             self.application.act_at_sender(now, socket);
         } else {
-            let read = self.application.act_at_receiver(now, socket);
+            read = self.application.act_at_receiver(now, socket);
             if read > 0 {
                 self.record.handle_read(now, read);
             }
@@ -303,7 +325,7 @@ impl FlowEnds {
         // After the transfer is complete, a reset is a normal way to close.
         match socket.failure.take() {
             Some(error) if self.completed.is_none() => Err(error),
-            _ => Ok(()),
+            _ => Ok(read),
         }
     }
 

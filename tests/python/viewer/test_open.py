@@ -241,7 +241,7 @@ def test_a_study_of_the_form_runs_stops_and_goes_on(client: Client, results: Pat
         assert is_soon(lambda: not state()["is_running_here"])
         stopped = state()
         assert stopped["state"] == "stopped"
-        assert "are stored" in stopped["printed"]
+        assert f"{stopped['done']} of 800 runs " in stopped["printed"]
         assert cw.open_results(results / "long").runs().height == stopped["done"]
         assert client.ask("/api/go-on", None, json.dumps({"id": identity}))[0] == 200
         assert is_soon(lambda: state()["done"] > stopped["done"], 0.1)
