@@ -6,10 +6,10 @@ use crate::config::AnalysisConfig;
 use crate::connection::Connection;
 use crate::{Flow, Peer, TcpPacket};
 
-/// Maximum number of simultaneous connections; packets of further ones are ignored.
+/// Maximum number of simultaneous connections; the packets of any further connection are ignored.
 const MAX_CONNECTIONS: usize = 100_000;
 
-/// Processes the packets of a capture in order.
+/// Analyses the packets of a capture in order.
 #[derive(Debug)]
 pub struct Analysis {
     config: AnalysisConfig,
@@ -43,8 +43,8 @@ impl Analysis {
         }
     }
 
-    /// Returns a flow for each direction of each connection with data, in the order of the
-    /// connections' first packets.
+    /// Returns a flow for each direction in which a connection transferred data; connections are
+    /// in the order of their first packets.
     pub fn finish(self) -> Vec<Flow> {
         let mut all: Vec<_> = self.over.into_iter().chain(self.open.into_values()).collect();
         all.sort_unstable_by_key(|(number, _)| *number);

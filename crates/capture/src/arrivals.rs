@@ -1,14 +1,14 @@
-//! Detection of retransmissions in a capture at the receiver.
+//! Detection of retransmissions in a capture taken at the receiver.
 
 use cwndlab_packet::Ranges;
 
-/// A segment that fills a hole within this time was reordered, not retransmitted: the value that
-/// tshark uses if it does not know the round-trip time.
+/// A segment that fills a gap in the sequence numbers within this time was reordered, not
+/// retransmitted. tshark uses the same value if it does not know the round-trip time.
 const REORDERING_NS: u64 = 3_000_000;
-/// Arrivals this far below the lowest unacknowledged number are forgotten.
+/// Received data this far below the lowest unacknowledged sequence number are forgotten.
 const REMEMBERED_BYTES: u64 = 1 << 22;
 
-/// Ranges of data that have arrived.
+/// Ranges of sequence numbers that have arrived.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     seen: Ranges,
@@ -20,8 +20,9 @@ impl Arrivals {
         Self { seen: Ranges::default(), hole_since_ns: begin_ns }
     }
 
-    /// Records a segment; `next` is the number after the highest that had arrived. Returns whether
-    /// it is a retransmission: it had arrived before, or fills a hole long after the hole appeared.
+    /// Records a received segment; `next` is the number after the highest sequence number that has
+    /// arrived. Returns whether the segment is a retransmission: its data had arrived before, or
+    /// it fills a gap that is older than the reordering time.
     pub(crate) fn take(
         &mut self,
         (start, end): (u64, u64),
@@ -38,7 +39,7 @@ impl Arrivals {
         is_known || start < next && is_late
     }
 
-    /// Handles the acknowledgement of everything below this number.
+    /// Handles the acknowledgement of all data below this sequence number.
     pub(crate) fn forget_before(&mut self, acked: u64) {
         self.seen.remove_before(acked.saturating_sub(REMEMBERED_BYTES));
     }

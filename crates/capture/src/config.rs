@@ -1,13 +1,14 @@
-//! Settings of an analysis.
+//! Settings for the analysis of a capture.
 
-/// Settings of an analysis.
+/// Settings for the analysis of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalysisConfig {
-    /// Time at the beginning of each flow that its means and rates exclude.
+    /// Time at the beginning of each flow that means and rates exclude.
     pub warm_up_ns: u64,
-    /// Interval of the time series; 0 for none.
+    /// Interval of the time series; 0 means no time series.
     pub sample_interval_ns: u64,
-    /// Maximum number of a flow's samples, however long the capture claims to be.
+    /// Maximum number of samples in a flow's time series; limits the memory if timestamps in the
+    /// capture are wrong.
     pub max_samples: usize,
 }
 

@@ -1,20 +1,22 @@
-//! A connection: its handshake and both directions.
+//! A TCP connection in a capture: its handshake and both directions.
 
 use cwndlab_packet::{Flags, Peer, Segment, SynOptions, TcpPacket};
 
 use crate::sender::Sender;
 use crate::{AnalysisConfig, Flow, Vantage};
 
-/// TCP options of a segment with timestamps, by which its payload is smaller.
+/// Bytes of TCP options in a segment with timestamps; the payload of a full segment is smaller by
+/// this number.
 const TIMESTAMP_BYTES: u32 = 12;
-/// The two parts of the handshake must differ by this factor to determine the vantage.
+/// To show where the capture was taken, one of the two parts of the handshake must last this many
+/// times as long as the other.
 const CLEARLY_LONGER: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// The ends, in the order of their addresses.
+    /// The two ends of the connection, in the order of their addresses.
     ends: [Peer; 2],
-    /// The data that each end sent.
+    /// For each end, the data that it sent.
     senders: [Sender; 2],
     handshake: Handshake,
     now_ns: u64,
@@ -37,7 +39,7 @@ impl Connection {
         Self { ends, senders, handshake: Handshake::default(), now_ns: at_ns }
     }
 
-    /// Whether a SYN with this number begins a new connection between the same ends.
+    /// Whether a SYN with this sequence number begins a new connection between the same ends.
     pub(crate) fn is_over(&self, packet: &TcpPacket) -> bool {
         let segment = &packet.segment;
         let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
@@ -87,7 +89,8 @@ impl Connection {
         }
     }
 
-    /// The vantage for data of one end: the far end is that of the longer part of the handshake.
+    /// Where the capture was taken, for data from one end. The longer part of the handshake is the
+    /// round trip to the end that is farther from the capture.
     fn vantage(&self, sender: usize) -> Vantage {
         let handshake = &self.handshake;
         let (Some((client, syn_ns, _)), Some(syn_ack_ns), Some(ack_ns)) =
@@ -103,7 +106,7 @@ impl Connection {
         if (far_ns > near_ns) == (sender == client) { Vantage::Sender } else { Vantage::Receiver }
     }
 
-    /// Returns a flow for each direction with data.
+    /// Returns a flow for each direction in which data were transferred.
     pub(crate) fn finish(self, number: u32) -> impl Iterator<Item = Flow> {
         let vantage = [self.vantage(0), self.vantage(1)];
         let client = self.handshake.syn.map(|(client, _, _)| client);

@@ -13,7 +13,7 @@ const LINK_LINUX_SLL2: u16 = 276;
 const ETHERTYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
 const ETHERTYPE_IP: [u16; 2] = [0x0800, 0x86dd];
 
-/// Decodes the TCP segment of a frame; `None` if there is none, or if it is malformed.
+/// Decodes the TCP segment of a frame; returns `None` if the frame contains none or is malformed.
 pub fn decode(frame: &Frame<'_>) -> Option<TcpPacket> {
     let ip = network_layer(frame.link_type, frame.content)?;
     let before = frame.content.len() - ip.len();

@@ -6,24 +6,26 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The first bytes match neither format.
+    /// The file is neither pcap nor pcapng; the value contains its first bytes.
     #[error("the file is neither pcap nor pcapng: it begins with the bytes {0:02x?}")]
     NoCapture([u8; 4]),
-    /// The file ends within its header, after this many bytes.
+    /// The file ends within its header; the value is the file's length in bytes.
     #[error("the file ends after {0} bytes, within its header; copy or record the capture again")]
     InHeader(u64),
-    /// A length is impossible.
-    #[error("at byte {at}: a length of {bytes} bytes is impossible")]
+    /// The file contains an impossible length.
+    #[error(
+        "at byte {at}: a length of {bytes} bytes is impossible; copy or record the capture again"
+    )]
     Length {
-        /// Offset in the file.
+        /// Position of the impossible length in the file.
         at: u64,
-        /// The length in the file.
+        /// The length that the file states.
         bytes: u32,
     },
     /// A pcapng block is inconsistent.
     #[error("at byte {at}: {problem}")]
     Block {
-        /// Offset in the file.
+        /// Position of the block in the file.
         at: u64,
         /// The inconsistency.
         problem: &'static str,

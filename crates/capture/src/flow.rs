@@ -1,4 +1,4 @@
-//! Results for the data that one end of a connection sent to the other.
+//! Results for the data that one end of a connection sent to the other end.
 
 use crate::Peer;
 
@@ -9,7 +9,8 @@ pub enum Vantage {
     Sender,
     /// At the receiver.
     Receiver,
-    /// The handshake is inconclusive or not captured; treated like the sender.
+    /// The handshake is incomplete or does not show where the capture was taken; analysed as if
+    /// captured at the sender.
     Unknown,
 }
 
@@ -24,20 +25,22 @@ impl Vantage {
     }
 }
 
-/// The data of one direction of a connection. Means and rates cover the window, counts cover the
-/// whole lifetime. The window begins when the transfer does, plus the warm-up. The transfer begins
-/// when the sender sends its first data, or its first full segment if at most one segment's bytes
-/// precede it in smaller ones, such as initial messages. The window ends when the last acknowledged
-/// data arrives. Events at the other end are assumed to be half of the shortest round trip away.
+/// The data of one direction of a connection. Means and rates cover the measurement window; counts
+/// cover the whole lifetime. The transfer begins with the first data, or with the first full
+/// segment if smaller segments, such as initial messages, precede it and contain at most one full
+/// segment's bytes. The measurement window begins when the warm-up after the start of the transfer
+/// has passed; it ends when the last acknowledged data arrive. Events at the other end are assumed
+/// to be half of the shortest round-trip time away.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Number of the connection in the capture, from 0, in the order of first packets.
+    /// Number of the connection in the capture, from 0, in the order of the connections' first
+    /// packets.
     pub connection: u32,
     /// The end that sent the data.
     pub sender: Peer,
     /// The end that received the data.
     pub receiver: Peer,
-    /// Whether the data's sender opened the connection, if known.
+    /// Whether the end that sent the data also opened the connection; `None` if unknown.
     pub is_sender_client: Option<bool>,
     /// Where the capture was taken.
     pub vantage: Vantage,
@@ -47,40 +50,43 @@ pub struct Flow {
     pub mss_bytes: u32,
     /// Time from the connection's first packet to its last acknowledgement of new data.
     pub lifetime_ns: u64,
-    /// Length of the window; `None` if the flow ended within the warm-up.
+    /// Length of the measurement window; `None` if the flow ended within the warm-up.
     pub window_ns: Option<u64>,
     /// Payload that was cumulatively acknowledged.
     pub delivered_bytes: u64,
-    /// Payload that was cumulatively acknowledged within the window.
+    /// Payload that was cumulatively acknowledged within the measurement window.
     pub window_delivered_bytes: u64,
-    /// Payload sent within the window, retransmissions included.
+    /// Payload sent within the measurement window, including retransmissions.
     pub window_sent_bytes: u64,
-    /// Round-trip times within the window, sorted; empty at the receiver.
+    /// Round-trip times within the measurement window, sorted; empty for a capture at the
+    /// receiver.
     pub rtts_us: Vec<u32>,
-    /// The minimum round-trip time over the lifetime, including the handshake.
+    /// Minimum round-trip time over the lifetime of the connection, including the handshake.
     pub rtt_base_us: Option<u32>,
     /// Segments with payload.
     pub sent_pkts: u64,
-    /// Segments with payload that were retransmissions.
+    /// Number of retransmitted segments with payload.
     pub retransmitted_pkts: u64,
-    /// Runs of retransmissions without an acknowledgement of new data in between.
+    /// Number of bursts; a burst is a sequence of retransmissions without an acknowledgement of
+    /// new data in between.
     pub bursts: u64,
-    /// Length of the longest run.
+    /// Number of packets in the longest burst of retransmissions.
     pub longest_burst_pkts: u64,
-    /// Retransmissions after the retransmission timer expired; `None` at the receiver.
+    /// Number of expirations of the retransmission timer; `None` for a capture at the receiver.
     pub timeouts: Option<u64>,
-    /// Segments with payload that arrived with a congestion mark; `None` unless at the receiver.
+    /// Segments with payload that arrived with the ECN mark Congestion Experienced; `None` unless
+    /// captured at the receiver.
     pub ecn_marked_pkts: Option<u64>,
-    /// Time from the connection's first packet until its last data was acknowledged, if it was
-    /// closed.
+    /// Time from the connection's first packet until its last data were acknowledged; `None` if
+    /// the connection was not closed.
     pub completion_ns: Option<u64>,
     /// The time series.
     pub samples: Vec<FlowSample>,
-    /// Timeouts and recoveries, in order.
+    /// Timeouts and recoveries, in order of time.
     pub events: Vec<FlowEvent>,
 }
 
-/// One interval of a flow.
+/// One interval of a flow's time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
     /// End of the interval, since 1970.
@@ -93,7 +99,8 @@ pub struct FlowSample {
     pub rtt_us: Option<f64>,
     /// Smoothed round-trip time at the end of the interval (RFC 6298 section 2).
     pub srtt_us: Option<f64>,
-    /// Data sent, but neither acknowledged nor sacked, at the end of the interval.
+    /// Data in flight at the end of the interval: sent, but neither acknowledged nor covered by
+    /// SACK.
     pub inflight_bytes: u64,
 }
 
@@ -102,8 +109,9 @@ pub struct FlowSample {
 pub struct FlowEvent {
     /// Time of the event, since 1970.
     pub at_ns: u64,
-    /// `timeout`, or `recovery` for the first retransmission of a burst.
+    /// `timeout` for an expired retransmission timer, or `recovery` for the first retransmission
+    /// of a burst.
     pub event: &'static str,
-    /// Number of the event among those of its kind, from 1.
+    /// Number of the event among the flow's events of the same kind, from 1.
     pub value: u64,
 }

@@ -5,14 +5,14 @@
 //!   bytes -> Reader -> Frame -> decode -> TcpPacket -> Analysis -> one Flow a direction with data
 //! ```
 //!
-//! The capture is read as a stream, and packets are not kept. Memory grows with the data in flight,
-//! by four bytes per round-trip time sample, and by a row per sample of the time series. Any input
-//! is either a capture or an error; a capture that ends within a packet (because its program was
-//! killed) is read up to that packet.
+//! The capture is read as a stream, and packets are not stored. Memory grows by the data in
+//! flight, four bytes per round-trip time sample, and one row per sample of the time series. Any
+//! input yields either an analysis or an error. A capture that ends within a packet, because the
+//! capturing program was killed, is read up to that packet.
 //!
-//! The results depend on where the capture was taken. At the data's sender, everything here is
-//! known. At the receiver, lost packets are not seen, round trips cannot be measured, and a timeout
-//! looks like any other late retransmission: these values are `None` or empty.
+//! The results depend on where the capture was taken. At the data's sender, all results are known.
+//! A capture at the receiver does not show lost packets and round-trip times, and a timeout looks
+//! like any other late retransmission: these results are `None` or empty.
 
 mod analysis;
 mod arrivals;

@@ -5,9 +5,10 @@ use std::io::{ErrorKind, Read};
 
 use crate::CaptureError;
 
-/// Larger than any packet with its block: BIG TCP uses packets of up to 512 KiB.
+/// Maximum size of a block: larger than any block with one packet, because packets of BIG TCP have
+/// up to 512 KiB.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// Maximum interfaces of a section, to bound the memory for malicious files.
+/// Maximum number of interfaces in a section; limits the memory that a malicious file can use.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const PCAP_US: u32 = 0xa1b2_c3d4;
@@ -24,11 +25,11 @@ const OPTION_TIME_OFFSET: u16 = 14;
 /// A captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Time of capture, since 1970.
+    /// Time at which the packet was captured, since 1970.
     pub at_ns: u64,
-    /// LINKTYPE of its first bytes.
+    /// LINKTYPE, which names the protocol of the frame's first bytes.
     pub link_type: u16,
-    /// Length on the wire; the captured part may be shorter.
+    /// Length of the frame on the wire; the captured part may be shorter.
     pub wire_bytes: u32,
     /// The captured bytes.
     pub content: &'a [u8],
@@ -38,7 +39,7 @@ pub struct Frame<'a> {
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
-    /// Number of bytes read.
+    /// Number of bytes read from the file so far.
     at: u64,
     is_big_endian: bool,
     format: Format,
@@ -106,7 +107,7 @@ impl<R: Read> Reader<R> {
         self.is_truncated
     }
 
-    /// Returns the next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end of the file.
     ///
     /// # Errors
     /// If the file is damaged.
@@ -188,7 +189,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads a section's header after its type; returns `false` if the file ends there.
+    /// Reads the rest of a section's header after the block type; returns `false` if the file ends
+    /// there.
     fn begin_section_or_end(&mut self) -> Result<bool, CaptureError> {
         let begin = self.at - 4;
         let mut head = [0; 8];
@@ -216,7 +218,7 @@ impl<R: Read> Reader<R> {
         self.read_block(begin, bytes - 12)
     }
 
-    /// Adds the interface whose description is in the buffer.
+    /// Adds an interface from the interface description block in the buffer.
     fn add_interface(&mut self, at: u64, body: usize) -> Result<(), CaptureError> {
         if body < 8 {
             return Err(CaptureError::Block {
@@ -271,7 +273,8 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Time, link type, length on the wire, and captured length of the packet in the buffer.
+    /// Returns time, link type, length on the wire, and captured length of the packet in the
+    /// buffer.
     fn packet_in_block(
         &self,
         at: u64,
@@ -356,7 +359,8 @@ impl Interface {
     }
 }
 
-/// Option `if_tsresol`: a power of ten, or of two if the most significant bit is set.
+/// Ticks per second from the option `if_tsresol`: a power of ten, or of two if the most
+/// significant bit is set.
 fn ticks_per_s(value: u8) -> Option<u64> {
     let exponent = u32::from(value & 0x7f);
     if value & 0x80 == 0 { 10_u64.checked_pow(exponent) } else { 1_u64.checked_shl(exponent) }
@@ -460,7 +464,10 @@ mod tests {
         let mut long = pcap(PCAP_US, u32::to_le_bytes);
         long[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = frames(&long).expect_err("too long");
-        assert_eq!(error.to_string(), "at byte 24: a length of 4294967295 bytes is impossible");
+        assert_eq!(
+            error.to_string(),
+            "at byte 24: a length of 4294967295 bytes is impossible; copy or record the capture again"
+        );
     }
 
     #[test]

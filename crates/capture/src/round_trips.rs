@@ -1,6 +1,7 @@
-//! Round-trip times of one direction: minimum, smoothed, and all samples of the window.
+//! Round-trip times of one direction of a connection: minimum, smoothed, and all samples of the
+//! measurement window.
 
-/// The samples and the values derived from them.
+/// Samples of the round-trip time and the values derived from them.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
     base_us: Option<u32>,
@@ -29,12 +30,12 @@ impl RoundTrips {
         self.base_us = Some(self.base_us.map_or(rtt_us, |base| base.min(rtt_us)));
     }
 
-    /// Discards the samples, because the window begins again.
+    /// Discards the samples, because the measurement window begins again.
     pub(crate) fn forget_samples(&mut self) {
         self.in_window_us.clear();
     }
 
-    /// The minimum over the lifetime.
+    /// The minimum round-trip time over the lifetime of the connection.
     pub(crate) fn base_us(&self) -> Option<u32> {
         self.base_us
     }
@@ -49,12 +50,12 @@ impl RoundTrips {
         (self.srtt_us.unwrap_or(0.0) * 1e3) as u64
     }
 
-    /// Estimate of the one-way delay: half of the minimum.
+    /// Estimate of the one-way delay: half of the minimum round-trip time.
     pub(crate) fn one_way_ns(&self) -> u64 {
         self.base_us.map_or(0, |us| u64::from(us) * 500)
     }
 
-    /// The window's samples, sorted.
+    /// The samples of the measurement window, sorted.
     pub(crate) fn into_sorted_us(mut self) -> Vec<u32> {
         self.in_window_us.sort_unstable();
         self.in_window_us

@@ -1,4 +1,5 @@
-//! One direction of a connection: the data of one end and the other end's acknowledgements.
+//! One direction of a connection: the data that one end sent and the acknowledgements that the
+//! other end sent.
 
 use cwndlab_packet::{Bursts, Flags, Flight, Segment, SeqNumber};
 use cwndlab_units::{Ecn, Time};
@@ -9,12 +10,14 @@ use crate::series::Series;
 use crate::silence::Silence;
 use crate::{AnalysisConfig, Flow, FlowEvent, Vantage};
 
-/// Segment size on Ethernet with timestamps, if the handshake is unknown.
+/// Payload of a full segment on Ethernet with TCP timestamps; used if the capture lacks the
+/// handshake.
 const USUAL_MSS_BYTES: u32 = 1_448;
-/// A longer packet results from offload: a jumbo frame is not longer.
+/// Maximum size of one segment, that of a jumbo frame; a longer captured packet results from
+/// segmentation offload.
 const MAX_SEGMENT_BYTES: u32 = 9_000;
 
-/// The data that one end sent, and its acknowledgements.
+/// The data that one end sent, and their acknowledgements.
 #[derive(Debug)]
 pub(crate) struct Sender {
     warm_up_ns: u64,
@@ -22,9 +25,9 @@ pub(crate) struct Sender {
     begin_ns: u64,
     transfer: Transfer,
     mss_bytes: Option<u32>,
-    /// `None` until a sequence number of the data is known.
+    /// Data in flight; `None` until a sequence number of the data is known.
     flight: Option<Flight>,
-    /// Used at the receiver.
+    /// Received ranges of data; used if the capture was taken at the receiver.
     arrivals: Arrivals,
     silence: Silence,
     closing: Closing,
@@ -41,9 +44,9 @@ pub(crate) struct Sender {
 /// Start of the transfer.
 #[derive(Debug, Default)]
 struct Transfer {
-    /// Start as the sender saw it; `None` before any data.
+    /// Time at which the sender sent the first data of the transfer; `None` before any data.
     begin_ns: Option<u64>,
-    /// Bytes before the first full segment, such as initial messages.
+    /// Bytes sent before the first full segment, such as initial messages.
     small_bytes: u64,
     has_full_segment: bool,
 }
@@ -51,13 +54,13 @@ struct Transfer {
 /// End of the connection.
 #[derive(Debug, Default)]
 struct Closing {
-    /// Whether the sender reset the connection: it does not see later acknowledgements.
+    /// Whether the sender reset the connection; if so, it ignores later acknowledgements.
     has_reset: bool,
     fin_seq: Option<u64>,
     completed_ns: Option<u64>,
 }
 
-/// Counts over the lifetime.
+/// Counts over the lifetime of the connection.
 #[derive(Debug, Default)]
 struct Totals {
     delivered_bytes: u64,
@@ -66,7 +69,7 @@ struct Totals {
     timeouts: u64,
 }
 
-/// Payload within the window.
+/// Payload within the measurement window.
 #[derive(Debug, Default)]
 struct InWindow {
     delivered_bytes: u64,
@@ -95,7 +98,7 @@ impl Sender {
         }
     }
 
-    /// Sets the segment size negotiated by the connection.
+    /// Sets the maximum segment size that the connection negotiated.
     pub(crate) fn set_mss(&mut self, mss_bytes: u32) {
         self.mss_bytes = Some(mss_bytes.max(1));
     }
@@ -157,8 +160,8 @@ impl Sender {
         self.last_sent_ns = at_ns;
     }
 
-    /// Updates the start of the transfer: the first data, or the first full segment if at most one
-    /// segment's bytes in smaller ones preceded it.
+    /// Updates the start of the transfer: the first data, or the first full segment if smaller
+    /// segments precede it and contain at most one full segment's bytes.
     fn begin_data(&mut self, at_ns: u64, payload_bytes: u32, vantage: Vantage) {
         let transfer = &mut self.transfer;
         if transfer.has_full_segment {
@@ -177,7 +180,8 @@ impl Sender {
         self.transfer.small_bytes += u64::from(payload_bytes);
     }
 
-    /// At the sender: data below the highest number sent is a retransmission.
+    /// Handles a segment captured at the sender: data below the highest sequence number sent are a
+    /// retransmission.
     fn handle_departed(&mut self, at_ns: u64, start: u64, end: u64) {
         let Some(flight) = &self.flight else { return };
         let (next, acked) = (flight.next(), flight.acked());
@@ -208,7 +212,8 @@ impl Sender {
         }
     }
 
-    /// At the receiver: data that had arrived or fills an old hole is a retransmission.
+    /// Handles a segment captured at the receiver: data that had arrived before, or that fill an
+    /// old gap, are a retransmission.
     fn handle_arrived(&mut self, at_ns: u64, start: u64, end: u64, pkts: u64) {
         let Some(flight) = &self.flight else { return };
         let one_way_ns = self.round_trips.one_way_ns();
@@ -226,7 +231,7 @@ impl Sender {
         self.events.push(FlowEvent { at_ns, event: "recovery", value });
     }
 
-    /// Handles a segment from the other end.
+    /// Handles a segment from the end that receives the data.
     pub(crate) fn handle_answer(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
         let Some(flight) = &mut self.flight else { return };
@@ -279,7 +284,7 @@ impl Sender {
         Some(self.transfer.begin_ns?.saturating_add(self.warm_up_ns))
     }
 
-    /// Number of segments in a captured packet, which may be larger because of offload.
+    /// Number of TCP segments in a captured packet, which may contain several because of offload.
     fn packets_in(&mut self, payload_bytes: u32) -> u64 {
         let mss_bytes = *self.mss_bytes.get_or_insert(match payload_bytes {
             USUAL_MSS_BYTES..=MAX_SEGMENT_BYTES => payload_bytes,
@@ -293,7 +298,7 @@ impl Sender {
         self.series.advance(at_ns, self.round_trips.srtt_us(), inflight_bytes);
     }
 
-    /// Returns the results; the connection fills in its number and the client.
+    /// Returns the results; the connection adds its number and which end is the client.
     pub(crate) fn finish(mut self, vantage: Vantage, ends: (crate::Peer, crate::Peer)) -> Flow {
         self.bursts.end();
         let is_behind = vantage == Vantage::Receiver;

@@ -1,11 +1,11 @@
-//! The time series of one direction.
+//! The time series of one direction of a connection.
 
 use crate::{AnalysisConfig, FlowSample};
 
-/// Complete intervals and the current one.
+/// Complete intervals of a time series, and the current interval.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// Length of an interval; 0 for no time series.
+    /// Length of an interval; 0 means no time series.
     step_ns: u64,
     max_samples: usize,
     now: Interval,

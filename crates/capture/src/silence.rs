@@ -1,7 +1,8 @@
-//! Estimate of when the retransmission timer was last restarted, and whether it expired.
+//! Estimate of the time at which the retransmission timer was last restarted, and of whether it
+//! expired.
 
-/// Linux's minimum of the retransmission timeout beyond the smoothed RTT (`TCP_RTO_MIN`), minus a
-/// tenth for timers that expire early.
+/// Linux's minimum difference between the retransmission timeout and the smoothed RTT
+/// (`TCP_RTO_MIN`), minus a tenth for timers that expire early.
 const RTO_FLOOR_NS: u64 = 180_000_000;
 
 /// Time since the last event that restarts a sender's retransmission timer.
@@ -16,7 +17,7 @@ impl Silence {
         Self { since_ns: begin_ns, has_probed: false }
     }
 
-    /// Handles a restart of the timer.
+    /// Handles a restart of the retransmission timer.
     pub(crate) fn end(&mut self, at_ns: u64) {
         self.since_ns = at_ns;
     }
@@ -28,8 +29,9 @@ impl Silence {
     }
 
     /// Handles a retransmission of the first outstanding byte. Returns whether the retransmission
-    /// timer (RFC 6298) caused it, rather than an ACK: after a long silence, and except for one
-    /// tail loss probe (RFC 8985 section 7) of a single segment that was sent once.
+    /// timer (RFC 6298) caused the retransmission, rather than an ACK. This is the case after a
+    /// long silence, with one exception: a single segment that was sent only once is a tail loss
+    /// probe (RFC 8985 section 7).
     pub(crate) fn take_for_timeout(
         &mut self,
         at_ns: u64,
