@@ -1,7 +1,7 @@
-//! Compiles every `algorithms/*.c` with the native port and generates the registry: a new file adds
-//! an algorithm. A source is identified by the SHA-256 of itself and of all headers that it may
-//! include. The files needed to compile a user's algorithm are embedded, so that a package is
-//! self-contained.
+//! Compiles every file `algorithms/*.c` with the native port and generates the registry, so that a
+//! new file adds an algorithm. A source is identified by the SHA-256 of the file and of all
+//! headers that it may include. The files needed to compile a user's algorithm are embedded, so
+//! that a package is self-contained.
 
 use std::env;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Flags under which every algorithm must compile; tests add `-Wall -Wextra -Werror`.
+/// Compiler flags under which every algorithm must compile; tests add `-Wall -Wextra -Werror`.
 const FLAGS: [&str; 7] = [
     "-std=gnu11",
     "-Wall",

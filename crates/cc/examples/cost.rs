@@ -1,9 +1,9 @@
-//! Feeds an algorithm a recorded sequence of ACKs, for `bench/algorithms.py`, which counts the
-//! instructions.
+//! Passes a recorded sequence of ACKs to an algorithm, for `bench/algorithms.py`, which counts the
+//! executed instructions.
 //!
-//! Usage: `cost ALGORITHM TRACE.csv REPETITIONS`. The trace is the output of `acks` (of
-//! crates/sim), or that of a kernel in the same columns. Every algorithm gets the same calls: at
-//! each ACK, the window, the threshold, the RTT and the data in flight are those of the trace,
+//! Usage: `cost ALGORITHM TRACE.csv REPETITIONS`. The trace is the output of the example `acks`
+//! (of crates/sim), or that of a kernel in the same columns. Every algorithm gets the same calls:
+//! at each ACK, the window, the threshold, the RTT and the data in flight are those of the trace,
 //! whatever the algorithm did at the previous ACK. Prints the number of ACKs in a repetition.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -30,7 +30,7 @@ struct Row {
     srtt_us: u32,
 }
 
-/// Action of the endpoint at an ACK, in addition to the report.
+/// Action of the endpoint at an ACK, in addition to reporting the ACK.
 #[derive(Clone, Copy, PartialEq)]
 enum Deed {
     Grow,
@@ -79,7 +79,7 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// The effect of each ACK, derived from the row of the next ACK.
+/// The actions at each ACK, derived from the row of the next ACK.
 fn steps(rows: &[Row]) -> Vec<Step> {
     let mut sent: VecDeque<(u32, u64)> = VecDeque::new();
     let mut recovery_ends = None;
@@ -115,7 +115,7 @@ fn steps(rows: &[Row]) -> Vec<Step> {
     steps
 }
 
-/// Makes the calls of one connection.
+/// Makes the hook calls of one connection.
 fn feed(congestion: &mut Congestion, steps: &[Step]) {
     let mut sk = TcpSock {
         mss_cache: MSS_BYTES,

@@ -1,4 +1,4 @@
-//! The registry: the descriptions of the compiled C files.
+//! The registry of algorithms: the descriptions in the compiled C files.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -20,7 +20,8 @@ unsafe impl Sync for Source {}
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
-/// An algorithm as its description states it; the library of one loaded at run time is leaked.
+/// An algorithm as described by its C file. If the algorithm was loaded at run time, its library
+/// is never unloaded.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) ops: &'static Ops,
@@ -34,35 +35,35 @@ pub(crate) struct Loaded {
     text: &'static str,
 }
 
-/// A parameter of an algorithm.
+/// A parameter of a congestion control algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterInfo {
-    /// Name in studies and in the C file.
+    /// Name of the parameter in studies and in the C file.
     pub name: &'static str,
-    /// Unit, or an empty string for a plain number.
+    /// Unit of the parameter; empty for a plain number.
     pub unit: &'static str,
-    /// Value if a study does not set it.
+    /// Value of the parameter if a study does not set it.
     pub default: i64,
     /// Lowest valid value.
     pub min: i64,
     /// Highest valid value.
     pub max: i64,
-    /// Purpose, in one line.
+    /// Purpose of the parameter, in one line.
     pub doc: &'static str,
 }
 
-/// Why a description is rejected.
+/// The reason why the description of an algorithm is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// The file was compiled against other headers.
+    /// The file was compiled with another version of the header cc.h.
     #[error("{file}: this algorithm was compiled with another version of cc.h; compile it again")]
     OtherVersion {
         /// The source.
         file: &'static str,
     },
-    /// The kernel would not accept the name.
+    /// The kernel would not accept the name of the algorithm.
     #[error(
         "{file}: the name \"{name}\" in CC_OPS is invalid; a name has 1 to 15 characters and \
         no spaces"
@@ -73,7 +74,7 @@ pub enum ContractError {
         /// The name.
         name: &'static str,
     },
-    /// A required hook is missing.
+    /// The table of hooks lacks a required hook.
     #[error(
         "{file}: the hook {hook} is missing; CC_OPS needs .ssthresh, .undo_cwnd, and either \
          .cong_avoid or .cong_control"
@@ -101,7 +102,7 @@ impl Algorithm {
         registry().iter().map(Self)
     }
 
-    /// Name in the kernel.
+    /// Name of the algorithm in the kernel.
     pub fn name(self) -> &'static str {
         self.0.name
     }
@@ -111,32 +112,33 @@ impl Algorithm {
         &self.0.aliases
     }
 
-    /// Summary, in one line.
+    /// Summary of the algorithm, in one line.
     pub fn description(self) -> &'static str {
         self.0.description
     }
 
-    /// Parameters, in the order of the C file.
+    /// Parameters of the algorithm, in the order of the C file.
     pub fn parameters(self) -> &'static [ParameterInfo] {
         &self.0.parameters
     }
 
-    /// Names of the values of [`TcpSock::cc_phase`]; the first one is "none".
+    /// Names of the values of [`TcpSock::cc_phase`]; the first name is "none".
     pub fn phases(self) -> &'static [&'static str] {
         &self.0.phases
     }
 
-    /// Name of the file in `algorithms/`.
+    /// Name of the algorithm's file in `algorithms/`.
     pub fn source_file(self) -> &'static str {
         self.0.file
     }
 
-    /// Text of that file; empty if the algorithm was loaded at run time.
+    /// Text of the algorithm's C file; empty if the algorithm was loaded at run time.
     pub fn source_text(self) -> &'static str {
         self.0.text
     }
 
-    /// SHA-256 of the source and the headers that it may include, in hexadecimal; empty if loaded.
+    /// SHA-256 of the source and the headers that it may include, in hexadecimal; empty if the
+    /// algorithm was loaded at run time.
     pub fn source_sha256(self) -> &'static str {
         self.0.sha256
     }
@@ -163,7 +165,8 @@ impl Algorithm {
     }
 }
 
-/// Path below `algorithms/` and text of each file needed to compile an algorithm at run time.
+/// Path below `algorithms/` and text of each file that is needed to compile an algorithm at run
+/// time.
 pub fn contract_files() -> &'static [(&'static str, &'static str)] {
     &CONTRACT
 }
@@ -203,12 +206,12 @@ fn registry() -> &'static [Loaded] {
 /// Reads a description.
 ///
 /// # Safety
-/// `description` must have been defined by `CC_DESCRIBE`: its pointers are null or point to
-/// constants that live as long as the program, and its counts are the lengths of the arrays.
+/// `description` must be defined with `CC_DESCRIBE`: its pointers are null or point to constants
+/// that live as long as the program, and its counts are the lengths of the arrays.
 ///
 /// # Errors
-/// If the file was compiled against other headers, its name is invalid, or a required hook is
-/// missing.
+/// If the file was compiled with another version of the headers, its name is invalid, or a
+/// required hook is missing.
 pub(crate) unsafe fn read(
     description: &'static Description,
     file: &'static str,
@@ -262,7 +265,7 @@ pub(crate) unsafe fn read(
 }
 
 /// # Safety
-/// `pointer` is null or points to a NUL-terminated string that lives as long as the program.
+/// `pointer` must be null or point to a NUL-terminated string that lives as long as the program.
 unsafe fn text(pointer: *const c_char) -> &'static str {
     if pointer.is_null() {
         return "";
@@ -273,7 +276,7 @@ unsafe fn text(pointer: *const c_char) -> &'static str {
 }
 
 /// # Safety
-/// `pointer` is null or points to `count` values that live as long as the program.
+/// `pointer` must be null or point to `count` values that live as long as the program.
 unsafe fn slice<T>(pointer: *const T, count: u32) -> &'static [T] {
     if pointer.is_null() {
         return &[];

@@ -1,4 +1,4 @@
-//! One flow's congestion control: hooks and parameters.
+//! The congestion control of one flow: its hooks and parameters.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,43 @@ use crate::sock::{
     REQUEST_CWR, RateSample, Sock, TcpSock,
 };
 
-/// Argument of `cwnd_event`: an event of the window, or a received packet's congestion mark.
+/// Argument of `cwnd_event`: an event of the congestion window, or the congestion mark of a
+/// received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum CwndEvent {
-    /// `CA_EVENT_TX_START`: first transmission with nothing in flight.
+    /// `CA_EVENT_TX_START`: the first transmission with no packet in flight.
     TxStart = 0,
-    /// `CA_EVENT_CWND_RESTART`: the window restarts after an idle period.
+    /// `CA_EVENT_CWND_RESTART`: the congestion window restarts after an idle period.
     CwndRestart = 1,
-    /// `CA_EVENT_COMPLETE_CWR`: the window reduction of CWR or recovery is complete.
+    /// `CA_EVENT_COMPLETE_CWR`: the window reduction of CWR or of recovery is complete.
     CompleteCwr = 2,
     /// `CA_EVENT_LOSS`: retransmission timeout.
     Loss = 3,
-    /// `CA_EVENT_ECN_NO_CE`: received a packet without a congestion mark.
+    /// `CA_EVENT_ECN_NO_CE`: a packet without a congestion mark was received.
     EcnNoCe = 4,
-    /// `CA_EVENT_ECN_IS_CE`: received a packet with a congestion mark.
+    /// `CA_EVENT_ECN_IS_CE`: a packet with a congestion mark was received.
     EcnIsCe = 5,
 }
 
-/// Actions that a hook requests of its endpoint; in the kernel, functions called inside the hook
-/// perform them. Hooks that report an event can return requests.
+/// Actions that a hook requests of its endpoint; in the kernel, functions that the hook calls
+/// perform these actions. A hook that reports an event can return requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "the algorithm relies on it that its endpoint does what it asks for"]
 pub struct Requests {
-    /// An ACK to send.
+    /// An ACK that the endpoint must send.
     pub ack: Option<RequestedAck>,
-    /// Reduce the window without a loss (`tcp_enter_cwr`), unless a reduction is under way.
+    /// Whether to reduce the window without a loss (`tcp_enter_cwr`), unless a reduction is under
+    /// way.
     pub reduces: bool,
 }
 
 /// An ACK that an algorithm requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestedAck {
-    /// Sequence number that it acknowledges.
+    /// Sequence number that the ACK acknowledges.
     pub rcv_nxt: u32,
-    /// Whether it carries ECE, the echo of a congestion mark.
+    /// Whether the ACK carries ECE, the echo of a congestion mark.
     pub is_ece: bool,
 }
 
@@ -64,11 +66,11 @@ impl Requests {
     }
 }
 
-/// Why parameters are invalid for an algorithm.
+/// The reason why parameters are invalid for an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
-    /// The algorithm has no parameter of this name.
+    /// The algorithm has no parameter with this name.
     #[error("{algorithm} has no parameter `{name}`; its parameters: {known}")]
     Unknown {
         /// Name of the algorithm.
@@ -78,7 +80,7 @@ pub enum ParameterError {
         /// The names of the algorithm's parameters, separated by commas, or "none".
         known: String,
     },
-    /// The value lies outside the parameter's bounds.
+    /// The value is outside of the parameter's bounds.
     #[error("parameter `{name}` of {algorithm} is {value}; it must be from {min} to {max}")]
     OutOfRange {
         /// Name of the algorithm.
@@ -94,24 +96,25 @@ pub enum ParameterError {
     },
 }
 
-/// One flow's algorithm with its parameters.
+/// The algorithm of one flow, with its parameters.
 ///
-/// The algorithm's state is in the socket, so a clone can serve another socket.
+/// The algorithm's state is in the socket, so a clone of this type can serve another socket.
 #[derive(Clone, Debug)]
 pub struct Congestion {
     algorithm: Algorithm,
     ops: &'static Ops,
-    /// `struct NAME_parameters`: every field is a `u32`.
+    /// The struct `NAME_parameters` of the C file: every field is a `u32`.
     parameters: Box<[u32]>,
-    /// Whether `init` was called and `release` was not.
+    /// Whether `init` was called and `release` was not called since.
     is_running: bool,
 }
 
 impl Congestion {
-    /// Creates an instance of `algorithm`; absent parameters have their defaults.
+    /// Creates an instance of `algorithm`; parameters that are not given have their defaults.
     ///
     /// # Errors
-    /// If the algorithm has no parameter of such a name, or a value is outside its bounds.
+    /// If the algorithm does not have a parameter, or a value is outside of the parameter's
+    /// bounds.
     pub fn new(
         algorithm: Algorithm,
         parameters: &BTreeMap<String, i64>,
@@ -147,8 +150,8 @@ impl Congestion {
         self.algorithm
     }
 
-    /// Makes this the algorithm of a socket and clears its private state; call [`Congestion::init`]
-    /// next.
+    /// Selects this algorithm for a socket and clears the algorithm's private state; the caller
+    /// must then call [`Congestion::init`].
     pub fn attach(&self, sk: &mut TcpSock) {
         sk.inet_conn.icsk_ca_priv = [0; CA_PRIV_BYTES / 8];
         sk.cc_state = [0; CC_STATE_BYTES / 8];
@@ -156,18 +159,19 @@ impl Congestion {
         sk.cc_phase = 0;
     }
 
-    /// Whether `cong_control` sets the window; if so, `cong_avoid` is not called.
+    /// Whether the hook `cong_control` sets the window; if so, `cong_avoid` is not called.
     #[inline]
     pub fn has_cong_control(&self) -> bool {
         self.ops.cong_control.is_some()
     }
 
-    /// Whether the connection should negotiate ECN regardless of the stack's setting.
+    /// Whether the connection must negotiate ECN, regardless of the setting of the stack.
     pub fn needs_ecn(&self) -> bool {
         self.algorithm.needs_ecn()
     }
 
-    /// Whether to negotiate accurate ECN (RFC 9768) regardless of the stack's setting.
+    /// Whether the connection must negotiate accurate ECN (RFC 9768), regardless of the setting of
+    /// the stack.
     pub fn needs_accurate_ecn(&self) -> bool {
         self.algorithm.needs_accurate_ecn()
     }
@@ -177,7 +181,7 @@ impl Congestion {
         self.algorithm.sends_ect1()
     }
 
-    /// Calls `init`: the connection is established.
+    /// Calls the hook `init` when the connection is established.
     #[inline]
     pub fn init(&mut self, sk: &mut TcpSock) {
         self.is_running = true;
@@ -187,7 +191,8 @@ impl Congestion {
         }
     }
 
-    /// Calls `release`: the connection ends or changes its algorithm; does nothing before `init`.
+    /// Calls the hook `release` when the connection ends or changes its algorithm; does nothing
+    /// before `init`.
     pub fn release(&mut self, sk: &mut TcpSock) {
         if let Some(hook) = self.ops.release.filter(|_| self.is_running) {
             self.is_running = false;
@@ -196,7 +201,7 @@ impl Congestion {
         }
     }
 
-    /// Returns the slow start threshold after a loss at this moment, in packets.
+    /// Returns the slow start threshold after a loss at this time, in packets.
     #[inline]
     pub fn ssthresh(&mut self, sk: &mut TcpSock) -> u32 {
         let hook = self.ops.ssthresh.expect("the registry checked it");
@@ -204,7 +209,7 @@ impl Congestion {
         unsafe { hook(self.enter(sk)) }
     }
 
-    /// Returns the window to restore when the last reduction proves spurious, in packets.
+    /// Returns the window to restore when the last reduction proves to be spurious, in packets.
     #[inline]
     pub fn undo_cwnd(&mut self, sk: &mut TcpSock) -> u32 {
         let hook = self.ops.undo_cwnd.expect("the registry checked it");
@@ -223,7 +228,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// Reports the state that the ACK state machine is about to enter.
+    /// Reports the state that TCP's ACK state machine is about to enter.
     #[inline]
     pub fn set_state(&mut self, sk: &mut TcpSock, new_state: u8) {
         if let Some(hook) = self.ops.set_state {
@@ -243,7 +248,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// Reports the arrival of an ACK; `flags` are `CA_ACK_*`.
+    /// Reports the arrival of an ACK; `flags` is a set of the flags `CA_ACK_*`.
     #[inline]
     pub fn in_ack_event(&mut self, sk: &mut TcpSock, flags: u32) -> Requests {
         if let Some(hook) = self.ops.in_ack_event {
@@ -254,7 +259,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// Reports that packets were acknowledged or sacked.
+    /// Reports that packets were acknowledged, cumulatively or by SACK.
     #[inline]
     pub fn pkts_acked(&mut self, sk: &mut TcpSock, sample: &AckSample) -> Requests {
         if let Some(hook) = self.ops.pkts_acked {
@@ -290,7 +295,7 @@ impl Congestion {
         Some(unsafe { hook(self.enter(sk)) })
     }
 
-    /// Size of the send buffer in windows; `None` if the algorithm does not set it.
+    /// Size of the send buffer in congestion windows; `None` if the algorithm does not set it.
     #[inline]
     pub fn sndbuf_expand(&mut self, sk: &mut TcpSock) -> Option<u32> {
         let hook = self.ops.sndbuf_expand?;
@@ -298,11 +303,11 @@ impl Congestion {
         Some(unsafe { hook(self.enter(sk)) })
     }
 
-    /// Returns the argument of a hook. The calls are sound because a hook follows only two
-    /// pointers: the socket, which is the whole `TcpSock`, borrowed exclusively for the call, with
-    /// the layout that the C file was compiled with (tested); and `cc_params`, which is set here
-    /// and so points to this instance's block of as many values as the file declares, borrowed with
-    /// `self`.
+    /// Returns the argument of a hook. Hook calls are sound because a hook follows only two
+    /// pointers. The first points to the socket: the whole `TcpSock`, borrowed exclusively for the
+    /// call, with the layout that the C file was compiled with (tested). The second is
+    /// `cc_params`, which is set here, so it points to this instance's block of as many values as
+    /// the file declares, borrowed with `self`.
     #[inline]
     fn enter(&self, sk: &mut TcpSock) -> *mut Sock {
         sk.cc_params = ParameterPointer(self.parameters.as_ptr());

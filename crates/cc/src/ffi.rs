@@ -1,4 +1,4 @@
-//! `struct tcp_congestion_ops` and its companions as `algorithms/include/cc.h` declares them.
+//! `struct tcp_congestion_ops` and related types, as `algorithms/include/cc.h` declares them.
 
 use std::ffi::{c_char, c_int};
 
@@ -20,7 +20,8 @@ type ReturnsNothing = Option<unsafe extern "C" fn(*mut Sock)>;
 /// Defines `struct tcp_congestion_ops` from the hooks, in the order of `CC_HOOKS`.
 macro_rules! table_of_hooks {
     ($($hook:ident: $signature:ty,)*) => {
-        /// `struct tcp_congestion_ops`: the hooks; null if the algorithm does not implement one.
+        /// `struct tcp_congestion_ops`: the hooks; a hook that the algorithm does not implement is
+        /// null.
         #[repr(C)]
         #[derive(Debug)]
         pub(crate) struct Ops {

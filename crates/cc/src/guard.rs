@@ -1,9 +1,10 @@
-//! Guard around an algorithm loaded at run time: a broken rule ends the process with one line that
-//! states the error, the hook and the place.
+//! Guards an algorithm loaded at run time: if it breaks a rule, the process ends with one line
+//! that states the error, the hook and the place.
 //!
-//! `algorithms/port/guard.c` wraps the hooks themselves. This module contains what exists once per
-//! process: the signal handlers, which report a crash or an endless loop like any other error, and
-//! the recorder of calls. The process should exist only for such runs and use one thread for them.
+//! The hooks themselves are wrapped by `algorithms/port/guard.c`. This module contains the parts
+//! that exist once per process: the signal handlers, which report a crash or an endless loop like
+//! any other error, and the recorder of calls. The process should be used only for runs with such
+//! an algorithm, and use one thread for them.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::{self, Write};
@@ -18,16 +19,16 @@ use crate::recorder::{self, Call, record};
 /// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
 pub const GUARD_EXIT_STATUS: i32 = 70;
 
-/// First word of the line on standard error; its tab-separated fields are: this word, the
-/// algorithm's source, hook, error, file, line, object, offset in the object, and the conformance
-/// suite's example. Unknown fields are empty.
+/// First word of the guard's line on standard error. The tab-separated fields of the line are this
+/// word, the algorithm's source, hook, error, file, line, object, offset in the object, and the
+/// conformance suite's example. Unknown fields are empty.
 pub const GUARD_LINE: &str = "cwndlab-guard";
 
-/// A periodic check whether the same call of a hook is still running.
+/// Checks periodically whether the same call of a hook is still running.
 struct Watch {
     signal: c_int,
     timer: c_int,
-    /// Period of the check, on the timer's clock.
+    /// Period of the check, measured on the timer's clock.
     tick_micros: i64,
     /// `HOST.calls` at the last check.
     calls: AtomicU64,
@@ -36,10 +37,12 @@ struct Watch {
     what: &'static str,
 }
 
-/// Checks that find the same call before the guard ends it: the call took at least two periods.
+/// Number of checks after which the guard ends a call that is still running: the call took at
+/// least two periods.
 const MOST_TICKS: u32 = 3;
 
-/// One measures the process's CPU time; the other real time, in case a hook waits.
+/// Two watches: one measures the CPU time of the process; the other measures real time, in case a
+/// hook waits.
 static WATCHES: [Watch; 2] = [
     Watch {
         signal: libc::SIGPROF,
@@ -71,10 +74,10 @@ const SIGNALS: [(c_int, &str); 6] = [
 /// `CC_NO_HOOK`.
 const NO_HOOK: u32 = HOOKS.len() as u32;
 
-/// Value of `hook` while an object is loaded, because loading may run the object's code.
+/// Value of `hook` while an object is being loaded, because loading may run the object's code.
 const LOADING: u32 = NO_HOOK + 1;
 
-/// System calls that messages name.
+/// System calls whose names appear in messages.
 #[cfg(target_os = "linux")]
 const CALLS: &[(libc::c_long, &str)] = &[
     #[cfg(target_arch = "x86_64")]
@@ -139,15 +142,15 @@ pub fn recorded_calls() -> Vec<u8> {
     recorder::end()
 }
 
-/// Last field of the guard's line: what is being run; null if unknown.
+/// Last field of the guard's line: a description of the current work; null if unknown.
 static CONTEXT: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets whether the guard ignores violations that its caller checks itself.
+/// Sets whether the guard ignores rules that the caller checks itself.
 pub(crate) fn leave_rules_to_the_caller(is_so: bool) {
     HOST.is_lenient.store(u32::from(is_so), Ordering::Relaxed);
 }
 
-/// Calls `work`; if the process ends meanwhile, the guard's line contains `about`.
+/// Calls `work`. If the process ends during the call, the guard's line contains `about`.
 pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R) -> R {
     let text = CString::new(about.to_string()).unwrap_or_default();
     CONTEXT.store(text.as_ptr().cast_mut(), Ordering::Relaxed);
@@ -167,20 +170,21 @@ pub(crate) fn watch_loading<R>(source: *mut c_char, work: impl FnOnce(*const Hos
     answer
 }
 
-/// Installs the signal handlers: a system call that a filter (`cwndlab-sandbox`) refuses fails with
-/// an error in the program itself, but ends the process in an algorithm.
+/// Installs the signal handlers. If the filter of `cwndlab-sandbox` refuses a system call, the
+/// call fails with an error in the program itself, but ends the process in an algorithm.
 pub fn install_guard() {
     host();
 }
 
-/// Returns the host of this process, with its signal handlers installed.
+/// Returns the data that this process shares with its algorithms, with the signal handlers
+/// installed.
 fn host() -> *const Host {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
     &raw const HOST
 }
 
-/// Reports that an algorithm broke a rule.
+/// Reports that an algorithm broke a rule, and ends the process.
 extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
     // SAFETY: the guard passes strings that live as long as the call.
     let (what, file) = unsafe { (text(what), text(file)) };
@@ -188,7 +192,7 @@ extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
 }
 
 /// # Safety
-/// The pointer is null or points to a string that lives as long as its use.
+/// The pointer must be null or point to a string that lives as long as it is used.
 unsafe fn text<'a>(pointer: *const c_char) -> &'a str {
     // SAFETY: see above.
     if pointer.is_null() { "" } else { unsafe { CStr::from_ptr(pointer) }.to_str().unwrap_or("") }
@@ -221,7 +225,7 @@ fn install() {
     }
 }
 
-/// Start of `siginfo_t` as a system call filter fills it.
+/// Beginning of `siginfo_t` for a system call that a filter refused.
 #[repr(C)]
 struct RefusedCall {
     numbers: [c_int; 3],
@@ -305,7 +309,7 @@ fn instruction(context: *const c_void) -> *const c_void {
     };
 }
 
-/// Writes the guard's line and ends the process.
+/// Writes the guard's line to standard error and ends the process.
 fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
     let hook = match HOST.hook.load(Ordering::Relaxed) {
         LOADING => "code that runs when it is loaded",
@@ -339,7 +343,7 @@ fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
     }
 }
 
-/// A line of text in a fixed buffer: signal handlers must not allocate.
+/// A line of text in a buffer of fixed size, because signal handlers must not allocate memory.
 struct Line {
     bytes: [u8; 4096],
     length: usize,

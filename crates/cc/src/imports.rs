@@ -1,15 +1,16 @@
-//! External functions that a compiled algorithm calls.
+//! Checks which external functions a compiled algorithm calls.
 //!
-//! Everything that an algorithm needs of its host is declared in `cc.h`. Any other call, such as
-//! `open` or `fork`, is refused before the object is loaded, because loading may run the object's
-//! code.
+//! All functions that an algorithm may call are declared in `cc.h`. An object that calls any other
+//! function, such as `open` or `fork`, is refused before it is loaded, because loading may run the
+//! object's code.
 
 use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// Memory and string functions, which compilers may call by themselves; `kcalloc` and `kfree` in a
-/// kernel's file (`algorithms/linux/cc_linux.h`); the guard's functions; and the system loader's.
+/// Permitted functions: memory and string functions, which compilers may insert by themselves;
+/// `kcalloc` and `kfree` in files of the kernel (`algorithms/linux/cc_linux.h`); the functions of
+/// the guard; and those of the system loader.
 const PERMITTED: &[&str] = &[
     "abort",
     "calloc",
@@ -33,8 +34,8 @@ const PERMITTED: &[&str] = &[
     "_ITM_registerTMCloneTable",
 ];
 
-/// Returns the forbidden functions that an object needs, sorted; empty if the file is not an
-/// object, which the loader will then refuse.
+/// Returns the forbidden functions that an object needs, sorted. The result is empty if the file
+/// is not an object; the loader then refuses the file.
 pub(crate) fn refused(object: &Path) -> Vec<String> {
     let Ok(content) = std::fs::read(object) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*content) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Layout of the socket, from the table in `algorithms/port/layout.h`.
+//! Layout of the socket, read from the table in `algorithms/port/layout.h`.
 
 use std::ffi::{CStr, c_char};
 use std::mem::{MaybeUninit, offset_of};
@@ -9,7 +9,7 @@ use crate::sock::{CA_PRIV_BYTES, InetConnectionSock, TcpSock};
 pub(crate) const PRIVATE_STATE_END: u64 =
     (offset_of!(InetConnectionSock, icsk_ca_priv) + CA_PRIV_BYTES) as u64;
 
-/// `struct cc_layout`: a field of a struct with its offset, or a struct with its size.
+/// `struct cc_layout`: either a field of a struct with its offset, or a struct with its size.
 #[repr(C)]
 struct Row {
     name: *const c_char,
@@ -27,7 +27,7 @@ unsafe extern "C" {
     ) -> *const Row;
 }
 
-/// A field with its C name and offset, or a struct, whose size is in `offset`.
+/// A field with its name in C and its offset, or a struct with its size in `offset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -43,14 +43,14 @@ impl From<&Row> for Field {
     }
 }
 
-/// All fields and structs of the contract.
+/// All fields and structs that the interface to algorithms defines.
 pub(crate) fn fields() -> impl Iterator<Item = Field> {
     // SAFETY: the table is constant and has as many rows as the count beside it.
     let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
     rows.iter().map(Field::from)
 }
 
-/// Calls a hook and returns the first field that it wrote without permission.
+/// Calls a hook and returns the first field that the hook wrote without permission.
 pub(crate) fn call_checked<R>(
     sk: &mut TcpSock,
     call: impl FnOnce(&mut TcpSock) -> R,

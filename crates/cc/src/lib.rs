@@ -1,12 +1,13 @@
-//! Native side of the interface between the TCP endpoint and the congestion control algorithms.
+//! The interface between the TCP endpoint and the congestion control algorithms, which are written
+//! in C.
 //!
-//! The algorithms are the C files of `algorithms/`, which this crate's build script compiles into
-//! it. [`Algorithm`] is a handle to one algorithm, [`Congestion`] is one flow's instance with its
-//! own parameters, and [`TcpSock`] is the socket that endpoint and algorithm access. An algorithm
-//! keeps all its state in the socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes); this
-//! crate keeps none of it.
+//! The algorithms are the C files of `algorithms/`; the build script of this crate compiles them.
+//! [`Algorithm`] identifies an algorithm, [`Congestion`] is one flow's instance with its own
+//! parameters, and [`TcpSock`] is the socket that the endpoint and the algorithm access. An
+//! algorithm keeps all its state in the socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256
+//! bytes), not in this crate.
 //!
-//! Loading an algorithm at run time, and guarding it, needs Unix. The built-in algorithms also run
+//! Loading and guarding an algorithm at run time requires Unix. The built-in algorithms also run
 //! in a browser.
 
 mod algorithm;

@@ -1,5 +1,5 @@
-//! Algorithms compiled at run time: shared objects of a user's or a kernel's C file, wrapped by
-//! `algorithms/port/guard.c`.
+//! Loads algorithms that were compiled at run time: shared objects of a user's or a kernel's C
+//! file, wrapped by `algorithms/port/guard.c`.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
@@ -13,7 +13,7 @@ use crate::guard::{Host, watch_loading};
 #[cfg(target_os = "linux")]
 use crate::imports;
 
-/// Why a shared object is not an algorithm.
+/// The reason why a shared object is not an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -25,7 +25,7 @@ pub enum LoadError {
         /// The loader's message.
         reason: String,
     },
-    /// It calls functions outside the contract.
+    /// The algorithm calls functions that the header cc.h does not declare.
     #[error("{file}: the algorithm calls {names}; it may call only functions that cc.h declares")]
     Calls {
         /// The source.
@@ -33,7 +33,7 @@ pub enum LoadError {
         /// The functions.
         names: String,
     },
-    /// It does not define a table of hooks.
+    /// The file does not define a table of hooks.
     #[error(
         "{file}: the file does not define an algorithm; it must end with CC_OPS(...) and \
         CC_DESCRIBE(...)"
@@ -42,23 +42,24 @@ pub enum LoadError {
         /// The source.
         file: String,
     },
-    /// It violates the contract.
+    /// The algorithm violates the rules of the interface.
     #[error(transparent)]
     Contract(#[from] ContractError),
 }
 
 impl Algorithm {
-    /// Loads a shared object into this process and never unloads it; each path is loaded once.
+    /// Loads a shared object into this process and never unloads it; each path is loaded only
+    /// once.
     ///
-    /// From then on, a rule that the algorithm breaks ends the process (see [`crate::GUARD_LINE`]),
-    /// so call this only in a process that exists for such runs.
+    /// After this call, a rule that the algorithm breaks ends the process (see
+    /// [`crate::GUARD_LINE`]). Call it only in a process that exists for runs with this algorithm.
     ///
     /// # Errors
-    /// If the object cannot be loaded or is not an algorithm that follows the contract; `file`
-    /// names its source in the message.
+    /// If the object cannot be loaded or is not a valid algorithm; `file` is the name of its
+    /// source in the message.
     ///
     /// # Panics
-    /// If the path contains a NUL.
+    /// If the path contains a NUL character.
     pub fn load(object: &Path, file: &str) -> Result<Self, LoadError> {
         static LOADED: Mutex<BTreeMap<PathBuf, Algorithm>> = Mutex::new(BTreeMap::new());
         let mut loaded = LOADED.lock().expect("no loader panics");

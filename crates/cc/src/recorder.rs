@@ -1,4 +1,5 @@
-//! Recording of every hook call of algorithms loaded at run time, to compare algorithms.
+//! Records every hook call of algorithms that were loaded at run time, so that algorithms can be
+//! compared.
 
 use std::mem::offset_of;
 use std::sync::Mutex;
@@ -20,29 +21,30 @@ pub(crate) struct Call {
     after: TcpSock,
 }
 
-/// The bytes of the calls since [`crate::guard::record_calls`]; `None` when not recording.
+/// The bytes of the calls recorded since [`crate::guard::record_calls`]; `None` while calls are
+/// not recorded.
 static CALLS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
-/// A field of a recorded call.
+/// A field of a recorded hook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallField {
-    /// Name, such as `hook`, `before.snd_cwnd` or `rate.interval_us`.
+    /// Name of the field, such as `hook`, `before.snd_cwnd` or `rate.interval_us`.
     pub name: String,
-    /// Offset in the call, in bytes.
+    /// Offset of the field in the recorded call, in bytes.
     pub offset: usize,
     /// Size in bytes.
     pub bytes: usize,
-    /// Whether the number is signed.
+    /// Whether the field's number is signed.
     pub is_signed: bool,
 }
 
-/// Starts keeping the calls passed to [`record`].
+/// Starts to keep the calls that are passed to [`record`].
 pub(crate) fn begin() {
     *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
 }
 
-/// Stops recording and returns the calls, [`call_bytes`] bytes each.
+/// Stops recording and returns the recorded calls, [`call_bytes`] bytes each.
 pub(crate) fn end() -> Vec<u8> {
     CALLS.lock().expect("no recorder panics").take().unwrap_or_default()
 }
@@ -57,7 +59,7 @@ pub fn hook_names() -> &'static [&'static str] {
     HOOKS
 }
 
-/// Returns the fields of a recorded call.
+/// Returns the fields of a recorded hook call.
 pub fn call_fields() -> Vec<CallField> {
     let number = |name: &str, offset, bytes| CallField {
         name: name.to_owned(),

@@ -1,17 +1,18 @@
-//! Lookup of algorithms by name: the built-in ones and those loaded into this process.
+//! Finds algorithms by name: built-in algorithms, and those loaded into this process.
 
 use std::collections::BTreeMap;
 
 use crate::algorithm::Algorithm;
 
-/// Algorithms by the names that scenarios use: the built-in and the loaded ones.
+/// Algorithms by the names that scenarios use, both built-in and loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Algorithms {
     loaded: BTreeMap<String, Algorithm>,
 }
 
 impl Algorithms {
-    /// Adds a loaded algorithm under a name; it hides a built-in one of the same name.
+    /// Adds a loaded algorithm under a name, which then replaces a built-in algorithm with the
+    /// same name.
     pub fn insert(&mut self, name: impl Into<String>, algorithm: Algorithm) {
         self.loaded.insert(name.into(), algorithm);
     }

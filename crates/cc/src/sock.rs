@@ -1,16 +1,16 @@
-//! The socket that an algorithm accesses, field by field as `algorithms/include/cc.h` declares it
-//! for the native port. The TCP endpoint keeps the state with these names here: nothing is copied
-//! before or after a call.
+//! The socket that an algorithm accesses, with the same fields as `algorithms/include/cc.h`
+//! declares for the native port. The TCP endpoint keeps the state of these fields in this socket,
+//! so no field is copied before or after a call.
 
 use cwndlab_units::Duration;
 
 /// Size of an algorithm's private state in bytes: `ICSK_CA_PRIV_SIZE`.
 pub const CA_PRIV_BYTES: usize = 104;
 
-/// Size of the larger alternative state of an algorithm in bytes: `CC_STATE_BYTES`.
+/// Size of an algorithm's larger alternative state in bytes: `CC_STATE_BYTES`.
 pub const CC_STATE_BYTES: usize = 256;
 
-/// `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
+/// Value of `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// Default of `sk_gso_max_size`: 64 KiB minus the 321 bytes that Linux reserves for headers.
@@ -24,11 +24,11 @@ pub struct Sock {
     pub sk_pacing_rate: u64,
     /// Upper bound of the pacing rate in bytes per second.
     pub sk_max_pacing_rate: u64,
-    /// 0: no pacing; 1: TCP paces with its own timer; 2: the fq qdisc paces.
+    /// 0: no pacing; 1: TCP paces with its own timer; 2: the fq queueing discipline paces.
     pub sk_pacing_status: u32,
     /// Maximum size of a TSO burst in bytes: 65,536 minus the space for headers.
     pub sk_gso_max_size: u32,
-    /// A TSO burst holds at most `sk_pacing_rate >> sk_pacing_shift` bytes.
+    /// A TSO burst contains at most `sk_pacing_rate >> sk_pacing_shift` bytes.
     pub sk_pacing_shift: u8,
 }
 
@@ -50,7 +50,7 @@ pub struct InetConnectionSock {
     pub icsk_ca_state: u8,
     /// Consecutive retransmission timeouts.
     pub icsk_retransmits: u8,
-    /// State of the ACKs to send.
+    /// State of the acknowledgements to send.
     pub icsk_ack: IcskAck,
     /// The algorithm's private state.
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
@@ -65,23 +65,23 @@ pub struct IcskAck {
 }
 
 /// Tick of the kernel's clock with HZ = 250, as in Debian and Ubuntu. The algorithms are compiled
-/// for this value (`CC_PORT_HZ`); it is the resolution of timers and of an algorithm's jiffies.
+/// for this value (`CC_PORT_HZ`); timers and an algorithm's jiffies have this resolution.
 pub const JIFFY: Duration = Duration::from_millis(4);
 
-/// An ACK is pending.
+/// In `pending`: an ACK must be sent.
 pub const ICSK_ACK_SCHED: u8 = 1;
-/// The timer of a delayed ACK is running.
+/// In `pending`: the timer of a delayed ACK is running.
 pub const ICSK_ACK_TIMER: u8 = 2;
-/// The received data completed a write (PSH): more may not follow soon.
+/// In `pending`: the received data completed a write (PSH), so more data may not follow soon.
 pub const ICSK_ACK_PUSHED: u8 = 4;
-/// The ACK must be sent immediately.
+/// In `pending`: the ACK must be sent immediately.
 pub const ICSK_ACK_NOW: u8 = 16;
 
 /// In `cc_requests`: the algorithm requests an ACK up to `cc_ack_rcv_nxt`.
 pub const REQUEST_ACK: u8 = 1;
-/// In `cc_requests`: that ACK carries ECE.
+/// In `cc_requests`: the requested ACK carries ECE.
 pub const REQUEST_ACK_ECE: u8 = 2;
-/// In `cc_requests`: the algorithm requests a window reduction without loss (`tcp_enter_cwr`).
+/// In `cc_requests`: the algorithm requests a window reduction without a loss (`tcp_enter_cwr`).
 pub const REQUEST_CWR: u8 = 4;
 
 /// `struct tcp_options_received`: the last segment's timestamps.
@@ -90,13 +90,13 @@ pub const REQUEST_CWR: u8 = 4;
 pub struct TcpOptionsReceived {
     /// Whether the last segment carried a timestamp.
     pub saw_tstamp: u8,
-    /// Its TSval, in milliseconds of the peer's clock.
+    /// TSval of the last segment, in milliseconds of the peer's clock.
     pub rcv_tsval: u32,
-    /// Its TSecr, in milliseconds of our clock.
+    /// TSecr of the last segment, in milliseconds of the local clock.
     pub rcv_tsecr: u32,
 }
 
-/// `struct tcp_sock`: the fields of the contract.
+/// `struct tcp_sock`: the fields that algorithms may access.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpSock {
@@ -104,7 +104,7 @@ pub struct TcpSock {
     pub inet_conn: InetConnectionSock,
     /// Time of the segment being processed, in microseconds.
     pub tcp_mstamp: u64,
-    /// The same time in nanoseconds (`tcp_clock_cache`).
+    /// Time of the segment being processed, in nanoseconds (`tcp_clock_cache`).
     pub tcp_clock_cache: u64,
     /// Earliest departure time of the next segment if the sender paces, in nanoseconds.
     pub tcp_wstamp_ns: u64,
@@ -132,15 +132,15 @@ pub struct TcpSock {
     pub snd_ssthresh: u32,
     /// Window before the current reduction, in packets.
     pub prior_cwnd: u32,
-    /// Jiffies at which the window was last validated or grown in an idle check.
+    /// Jiffies at which the congestion window was last validated, or grown in an idle check.
     pub snd_cwnd_stamp: u32,
-    /// Highest window in use since the last full window, in packets.
+    /// Maximum number of packets in flight since the congestion window was last full.
     pub snd_cwnd_used: u32,
     /// First unacknowledged sequence number.
     pub snd_una: u32,
     /// Next sequence number to send.
     pub snd_nxt: u32,
-    /// `snd_nxt` when recovery or loss began.
+    /// Value of `snd_nxt` when recovery or loss began.
     pub high_seq: u32,
     /// The peer's receive window in bytes.
     pub snd_wnd: u32,
@@ -152,9 +152,9 @@ pub struct TcpSock {
     pub sacked_out: u32,
     /// Segments marked lost.
     pub lost_out: u32,
-    /// Largest `packets_out` since `cwnd_usage_seq`.
+    /// Maximum of `packets_out` since `cwnd_usage_seq`.
     pub max_packets_out: u32,
-    /// `snd_nxt` at which the measurement of `max_packets_out` restarts.
+    /// Value of `snd_nxt` at which the measurement of `max_packets_out` restarts.
     pub cwnd_usage_seq: u32,
     /// Payload bytes of a full segment.
     pub mss_cache: u32,
@@ -172,7 +172,8 @@ pub struct TcpSock {
     pub delivered_ce: u32,
     /// Total number of segments marked lost.
     pub lost: u32,
-    /// `delivered` at which the application-limited flight ends, 0 if the flight is not limited.
+    /// Value of `delivered` at which the application-limited flight ends; 0 if the flight is not
+    /// limited.
     pub app_limited: u32,
     /// Total number of retransmitted segments.
     pub total_retrans: u32,
@@ -182,23 +183,25 @@ pub struct TcpSock {
     pub rcv_nxt: u32,
     /// Jiffies at which data was last sent.
     pub lsndtime: u32,
-    /// The last segment's options.
+    /// Timestamp options of the last segment.
     pub rx_opt: TcpOptionsReceived,
-    /// Whether the window limited the sender in the last flight.
+    /// Whether the congestion window limited the sender in the last flight.
     pub is_cwnd_limited: u8,
     /// Bits of `TCP_ECN_*`.
     pub ecn_flags: u8,
-    /// Phase that the algorithm last reported with `cc_phase()`; `Algorithm::phases` has the names.
+    /// Phase that the algorithm last reported with `cc_phase()`; `Algorithm::phases` lists the
+    /// names.
     pub cc_phase: u8,
     /// Actions that the algorithm requests of the endpoint after the hook: a set of
     /// [`REQUEST_ACK`], [`REQUEST_ACK_ECE`] and [`REQUEST_CWR`].
     pub cc_requests: u8,
-    /// The larger state of an algorithm that declares it with `CC_STATE`.
+    /// The larger state of an algorithm that requests it with `CC_STATE`.
     pub cc_state: [u64; CC_STATE_BYTES / 8],
 }
 
 impl Default for TcpSock {
-    /// A socket as the kernel initialises it: a window of 10, no threshold, no RTT, no pacing.
+    /// A socket as the kernel initialises it: a window of 10 packets, no threshold, no RTT sample,
+    /// no pacing.
     fn default() -> Self {
         Self {
             inet_conn: InetConnectionSock {
@@ -263,7 +266,7 @@ impl Default for TcpSock {
     }
 }
 
-/// The address of a flow's parameter block, used only by the C side.
+/// The address of a flow's parameter block; only C code uses it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterPointer(pub(crate) *const u32);
@@ -284,11 +287,12 @@ impl Default for ParameterPointer {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
-    /// Segments acknowledged or sacked by this ACK.
+    /// Number of segments that this ACK acknowledged, cumulatively or by SACK.
     pub pkts_acked: u32,
-    /// RTT of this ACK in microseconds, -1 if there is none.
+    /// RTT sample of this ACK in microseconds; -1 if there is none.
     pub rtt_us: i32,
-    /// Bytes in flight when the last of these segments was sent, itself included.
+    /// Bytes in flight when the last of the acknowledged segments was sent, including this
+    /// segment.
     pub in_flight: u32,
 }
 
@@ -296,35 +300,35 @@ pub struct AckSample {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
-    /// Time of the sample's start in microseconds.
+    /// Time at which the sample starts, in microseconds.
     pub prior_mstamp: u64,
-    /// `delivered` at the sample's start.
+    /// Value of `delivered` at the start of the sample.
     pub prior_delivered: u32,
-    /// `delivered_ce` at the sample's start.
+    /// Value of `delivered_ce` at the start of the sample.
     pub prior_delivered_ce: u32,
-    /// Packets delivered over the interval, -1 if there is no sample.
+    /// Packets delivered during the sample; -1 if there is no sample.
     pub delivered: i32,
-    /// Packets delivered with a congestion mark over the interval.
+    /// Packets delivered with a congestion mark during the sample.
     pub delivered_ce: i32,
-    /// Length of the sample in microseconds, -1 if there is none.
+    /// Length of the sample in microseconds; -1 if there is no sample.
     pub interval_us: i64,
-    /// Send phase of the sample in microseconds.
+    /// Time in which the packets of the sample were sent, in microseconds.
     pub snd_interval_us: u32,
-    /// ACK phase of the sample in microseconds.
+    /// Time in which the packets of the sample were acknowledged, in microseconds.
     pub rcv_interval_us: u32,
-    /// RTT of the last delivered segment in microseconds, -1 if there is none.
+    /// RTT of the last delivered segment in microseconds; -1 if there is no sample.
     pub rtt_us: i64,
-    /// Packets newly marked lost.
+    /// Packets newly marked as lost.
     pub losses: i32,
-    /// Packets newly acknowledged or sacked.
+    /// Packets newly acknowledged, cumulatively or by SACK.
     pub acked_sacked: u32,
     /// Packets in flight before this ACK.
     pub prior_in_flight: u32,
-    /// Last end sequence number delivered.
+    /// End sequence number of the last delivered segment.
     pub last_end_seq: u32,
-    /// Whether the application limited the sample's flight.
+    /// Whether the application limited the sender during the sample.
     pub is_app_limited: u8,
-    /// Whether the sample is from a retransmitted segment.
+    /// Whether the sample is that of a retransmitted segment.
     pub is_retrans: u8,
     /// Whether the ACK was probably delayed.
     pub is_ack_delayed: u8,

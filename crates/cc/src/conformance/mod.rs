@@ -1,8 +1,9 @@
-//! Conformance suite: random legal sequences of ACKs, losses, timeouts, congestion marks and idle
-//! times with random parameters, and the rules that an algorithm must keep throughout.
+//! Conformance suite: passes random legal sequences of ACKs, losses, timeouts, congestion marks
+//! and idle times to an algorithm with random parameters, and checks the rules that every
+//! algorithm must keep.
 //!
-//! `cargo test` runs the suite on the built-in algorithms, and `cwndlab algorithm check` runs it on
-//! a user's file, in a separate process that may crash or be ended in an endless loop.
+//! `cargo test` runs the suite on the built-in algorithms. `cwndlab algorithm check` runs it on a
+//! user's file, in a separate process, because an algorithm may crash or loop forever.
 
 mod model;
 mod operation;
@@ -17,17 +18,18 @@ use crate::guard;
 pub use model::Rule;
 pub use operation::Example;
 
-/// Longest sequence; the first examples have one operation, so that the first failure is short.
+/// Maximum number of operations in a sequence; the first examples have one operation, so that the
+/// first failure is short.
 const LONGEST: usize = 60;
 
-/// A rule that an algorithm broke, with an example that was shortened as far as possible.
+/// A rule that an algorithm broke, with the shortest example that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The hook that broke it.
+    /// The hook that broke the rule.
     pub hook: &'static str,
     /// The rule.
     pub rule: Rule,
-    /// A sequence of operations that breaks it.
+    /// A sequence of operations in which the hook breaks the rule.
     pub example: Example,
 }
 
@@ -37,16 +39,16 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Settings of a check.
+/// Settings of a conformance check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Suite {
     /// Number of examples to run.
     pub examples: usize,
     /// Seed of the examples.
     pub seed: u64,
-    /// Whether the algorithm is a kernel's module: its parameters have no bounds, so only their
-    /// defaults are tried, and it may limit its window (`snd_cwnd_clamp`), which a BPF program may
-    /// not.
+    /// Whether the algorithm is a module of the kernel. If so, its parameters have no bounds, so
+    /// only their defaults are tried. It may also limit its window (`snd_cwnd_clamp`), which a BPF
+    /// program may not.
     pub is_module: bool,
 }
 
@@ -56,10 +58,10 @@ impl Default for Suite {
     }
 }
 
-/// Runs the suite on an algorithm.
+/// Runs the conformance suite on an algorithm.
 ///
 /// # Errors
-/// The first rule that the algorithm broke.
+/// The first rule that the algorithm broke; `None` if it broke none.
 pub fn check(algorithm: Algorithm, suite: Suite) -> Result<(), Box<Violation>> {
     let mut stream = Stream::new(suite.seed, "conformance");
     guard::leave_rules_to_the_caller(true);
@@ -73,7 +75,7 @@ pub fn check(algorithm: Algorithm, suite: Suite) -> Result<(), Box<Violation>> {
     outcome
 }
 
-/// Removes the parts of an example that are not needed to break the same rule in the same hook.
+/// Removes the parts of an example without which the same hook still breaks the same rule.
 fn shortest(algorithm: Algorithm, mut example: Example, mut broken: model::Broken) -> Violation {
     let is_same = |a: &model::Broken, b: &model::Broken| {
         a.hook == b.hook && std::mem::discriminant(&a.rule) == std::mem::discriminant(&b.rule)

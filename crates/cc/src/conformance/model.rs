@@ -1,4 +1,5 @@
-//! The suite's model of a sender, as far as an algorithm sees it, and the checks after each hook.
+//! The conformance suite's model of a sender, as far as an algorithm can observe it, and the
+//! checks after each hook.
 
 use super::operation::{Example, LARGEST_WINDOW_PKTS, Operation};
 use crate::algorithm::Algorithm;
@@ -13,7 +14,7 @@ const LOSS: u8 = 4;
 
 const MSS_BYTES: u32 = 1448;
 
-/// A tick of the kernel's clock, HZ = 250.
+/// Duration of a tick of the kernel's clock, HZ = 250.
 const JIFFY_NS: u64 = 4_000_000;
 
 /// `CA_ACK_ECE`.
@@ -23,55 +24,55 @@ const ACK_ECE: u32 = 4;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
-    /// It wrote a field that the kernel does not let a BPF program write.
+    /// The hook wrote a field that the kernel does not permit a BPF program to write.
     #[error("wrote {0}, which the kernel does not allow an algorithm to write")]
     ForbiddenWrite(&'static str),
-    /// It wrote past the end of its private state.
+    /// The hook wrote beyond the end of the algorithm's private state.
     #[error(
         "wrote beyond the 104 bytes of its private state (icsk_ca_priv); CC_PRIV_CHECK(struct \
          ...) detects this error at compile time"
     )]
     Overrun,
-    /// The window is 0, so that nothing can be sent.
+    /// The congestion window is 0, so that no packet can be sent.
     #[error("set the congestion window to 0 packets; a window must be at least 1")]
     NoWindow,
-    /// The window is above `snd_cwnd_clamp`.
+    /// The congestion window is above `snd_cwnd_clamp`.
     #[error("set the congestion window to {0} packets, above its limit snd_cwnd_clamp")]
     WindowAboveClamp(u32),
-    /// The threshold is above the infinite one, a sign of overflow.
+    /// The slow start threshold is above `TCP_INFINITE_SSTHRESH`, which indicates an overflow.
     #[error(
         "set the slow start threshold to {0} packets, above TCP_INFINITE_SSTHRESH: possibly \
         an overflow"
     )]
     Overflow(u32),
-    /// The threshold is below 2 packets (RFC 5681 section 3.1, equation 4).
+    /// The slow start threshold is below 2 packets (RFC 5681 section 3.1, equation 4).
     #[error(
         "returns a slow start threshold of {0} packets; the minimum is 2 (RFC 5681 section \
         3.1)"
     )]
     LowThreshold(u32),
-    /// The threshold is above the window at the loss.
+    /// The slow start threshold is above the congestion window at the loss.
     #[error("returns a slow start threshold of {answer} after a loss at a window of {window}")]
     RaisedThreshold {
         /// The threshold returned.
         answer: u32,
-        /// The window at the loss.
+        /// The congestion window at the loss.
         window: u32,
     },
-    /// Undoing a reduction reduced the window, or set it to 0.
+    /// Undoing a window reduction made the window smaller, or set it to 0.
     #[error("returns a window of {answer}, less than the present window of {window}")]
     LoweredByUndo {
         /// The window returned.
         answer: u32,
-        /// The window before the undo.
+        /// The congestion window before the undo.
         window: u32,
     },
-    /// The phase is not listed in `CC_PHASES`.
+    /// The algorithm reports a phase that is not listed in `CC_PHASES`.
     #[error("reports phase {0}, which CC_PHASES does not list")]
     UnnamedPhase(u8),
 }
 
-/// A broken rule and the hook that broke it.
+/// A rule that was broken, and the hook that broke it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Broken {
     pub(crate) hook: &'static str,
@@ -86,7 +87,7 @@ struct Model {
     sk: TcpSock,
     now_ns: u64,
     jiffies: u32,
-    /// Offset of the peer's timestamp clock from ours.
+    /// Offset of the peer's timestamp clock from the sender's clock.
     peer_clock_ms: u32,
 }
 
@@ -179,7 +180,8 @@ impl Model {
         self.hook("cwnd_event", |c, sk| c.cwnd_event(sk, event)).map(|_| ())
     }
 
-    /// Asks for the threshold after a loss; with `cong_control` it may be above the window.
+    /// Calls the hook that returns the slow start threshold after a loss. If the algorithm has
+    /// `cong_control`, the threshold may be above the window.
     fn threshold(&mut self) -> Result<u32, Broken> {
         let window = self.sk.snd_cwnd;
         let answer = self.hook("ssthresh", Congestion::ssthresh)?;

@@ -1,4 +1,4 @@
-//! Examples for the suite: a sender's initial state and a sequence of operations.
+//! Examples for the conformance suite: a sender's initial state and a sequence of operations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,27 +7,27 @@ use cwndlab_units::Stream;
 
 use crate::algorithm::Algorithm;
 
-/// Largest window that is tried, in packets: about 2^30 bytes.
+/// Maximum congestion window that is tried, in packets: about 2^30 bytes.
 pub(crate) const LARGEST_WINDOW_PKTS: u32 = 1 << 20;
 
 /// An event of a sender, as the Linux endpoint reports it to an algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
-    /// One ACK of this many packets, limited to the window.
+    /// One ACK that acknowledges this many packets, at most the window.
     Ack { packets: u32, rtt_us: Option<u32>, is_ce: bool },
     /// ACKs of two packets each, at equal intervals.
     Stretch { acks: u32, gap_us: u32 },
-    /// A loss, or an echoed congestion mark, with an instantaneous recovery.
+    /// A loss, or an echoed congestion mark, with a recovery that ends at once.
     Loss { is_mark: bool },
-    /// A retransmission timeout and its recovery.
+    /// A retransmission timeout and the recovery from it.
     Timeout,
-    /// The last reduction proves spurious.
+    /// The last window reduction proves to be spurious.
     Undo,
-    /// An idle period, then perhaps a window restart, and the first packet.
+    /// An idle period, possibly a restart of the window, and the first packet.
     Idle { ms: u32, does_restart: bool },
     /// A packet arrives with or without a congestion mark.
     Received { is_ce: bool },
-    /// The window starts or stops limiting the sender.
+    /// The window starts to limit the sender, or stops limiting it.
     Limited { is_cwnd_limited: bool },
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A sender and the operations that it undergoes.
+/// A sender's initial state and the operations that follow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Example {
     pub(crate) parameters: BTreeMap<String, i64>,
@@ -102,7 +102,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Draws an example with `length` operations; about half of the examples have random
+    /// Draws a random example with `length` operations; about half of the examples have random
     /// parameters.
     pub(crate) fn draw(
         algorithm: Algorithm,
@@ -124,7 +124,7 @@ impl Example {
     }
 }
 
-/// Draws a bound, the default, or a random valid value for each parameter.
+/// Draws a value for each parameter: a bound, the default, or a random valid value.
 fn parameters(algorithm: Algorithm, stream: &mut Stream) -> BTreeMap<String, i64> {
     let value = |p: &crate::ParameterInfo, stream: &mut Stream| match stream.below(5) {
         0 => p.min,
