@@ -1,22 +1,24 @@
-//! Keeps processors from halting.
+//! Keeps processors from halting while they are idle.
 //!
-//! An idle processor halts, and waking it takes tens of microseconds; the host of a virtual machine
-//! meanwhile gives the processor to others and returns it when it sees fit. `cyclictest` forbids
-//! deep sleep through `/dev/cpu_dma_latency`, which a virtual machine does not have. A process that
-//! always has work keeps a processor from halting in both cases, and `SCHED_IDLE` lets every other
-//! process run first.
+//! An idle processor halts, and waking it takes tens of microseconds. On a virtual machine, the
+//! host meanwhile gives the processor to others and returns it when convenient. `cyclictest`
+//! prevents deep sleep through `/dev/cpu_dma_latency`, but a virtual machine does not have this
+//! device. In both cases, a process that is always busy keeps a processor from halting, and
+//! `SCHED_IDLE` lets every other process run first.
 //!
-//! With autogroup, sessions share the processors, and a `SCHED_IDLE` process yields only to its own
-//! session: in a measurement, such a loop took half a processor from a process of another session.
-//! Each process therefore has its own session with the lowest weight.
+//! If the kernel's autogroup feature is enabled, sessions share the processors, and a `SCHED_IDLE`
+//! process yields only to its own session: in a measurement, such a loop took half a processor
+//! from a process of another session. Each process therefore runs in its own session with the
+//! lowest weight.
 
 use std::io;
 use std::mem;
 use std::ptr;
 
-/// A busy-waiting process on each processor that this thread may use.
+/// Busy-waiting processes: one on each processor that this thread may use.
 ///
-/// The processes end with the thread that created them, however that ends.
+/// The processes end together with the thread that created them, for whatever reason this thread
+/// ends.
 #[derive(Debug)]
 pub(crate) struct Awake {
     processes: Vec<libc::pid_t>,
@@ -27,7 +29,7 @@ impl Awake {
     /// Starts the processes.
     ///
     /// # Errors
-    /// If the machine allows no more processes.
+    /// If the machine permits no more processes.
     pub(crate) fn begin() -> io::Result<Self> {
         let mut awake = Self::none();
         for processor in processors()? {
@@ -36,7 +38,7 @@ impl Awake {
         Ok(awake)
     }
 
-    /// No processes: idle processors may halt.
+    /// Starts no processes: idle processors may halt.
     pub(crate) fn none() -> Self {
         Self { processes: Vec::new(), is_resting: false }
     }
@@ -94,8 +96,8 @@ fn fork(processor: usize) -> io::Result<libc::pid_t> {
     }
 }
 
-/// The child's main loop; the child exits if it cannot get idle priority, rather than compete for
-/// time.
+/// The main loop of a busy-waiting process. A process that cannot get idle priority exits, so that
+/// it does not compete with others for processor time.
 fn stay(processor: usize, parent: libc::pid_t) -> ! {
     // SAFETY: system calls, whose pointers are to constants and to what lives during them.
     unsafe {
@@ -142,10 +144,12 @@ mod tests {
     use super::*;
     use crate::Clock;
 
-    /// Index of the scheduling policy, the last property that a child sets.
+    /// Index of the scheduling policy, which is the last property that a busy-waiting process
+    /// sets.
     const POLICY: usize = 38;
 
-    /// Fields of `/proc/PID/stat` from the state on: the numbers of proc(5) minus three.
+    /// Fields of `/proc/PID/stat` from the process state on; their indices are the numbers in
+    /// proc(5) minus three.
     fn stat(process: libc::pid_t) -> Option<Vec<String>> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let (_, fields) = text.rsplit_once(')')?;
@@ -156,7 +160,7 @@ mod tests {
         stat(process).map_or_else(String::new, |fields| fields[0].clone())
     }
 
-    /// CPU time of a process, in ticks.
+    /// CPU time that a process has used, in ticks.
     fn computed(process: libc::pid_t) -> u64 {
         let fields = stat(process).expect("it runs");
         fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
@@ -170,7 +174,7 @@ mod tests {
         holds()
     }
 
-    /// Starts the processes and waits until each has its final scheduling policy.
+    /// Starts busy-waiting processes and waits until each has its final scheduling policy.
     fn begin() -> Awake {
         let awake = Awake::begin().expect("begun");
         let policy = |process| stat(process).map(|fields| fields[POLICY].clone());

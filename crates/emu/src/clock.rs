@@ -1,8 +1,8 @@
-//! Wall time as the time of a run.
+//! Converts the machine's clocks to the time of a run.
 
 use cwndlab_units::Time;
 
-/// The monotonic clock, read as time since the start of a run.
+/// The monotonic clock, read as the time since the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_nanos: u64,
@@ -23,7 +23,7 @@ impl Clock {
         self.origin_nanos
     }
 
-    /// Start of the run in wall-clock time, since 1970.
+    /// Start of the run in wall-clock time: nanoseconds since 1970.
     pub fn origin_of_day_nanos(&self) -> u64 {
         self.origin_of_day_nanos
     }

@@ -1,4 +1,4 @@
-//! Frames that are written to a namespace as one packet.
+//! Frames that are written to a network namespace as one packet.
 
 use std::io::IoSlice;
 
@@ -8,33 +8,34 @@ use cwndlab_units::Time;
 use crate::offload;
 use crate::{Frame, Tun};
 
-/// Most frames in one write: 64 kB of 1448 bytes each, the limit of GRO.
+/// Maximum number of frames in one write: 64 kB in frames of 1448 bytes, the limit of GRO.
 const MOST_FRAMES: usize = 44;
 
-/// Frames that are written together, in order: one, or consecutive segments of a connection.
+/// Frames that are written together, in order: a single frame, or consecutive segments of a
+/// connection.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
-    /// Frames with their logical departures.
+    /// Frames with the times at which the link releases them.
     frames: Vec<(Time, Frame)>,
-    /// Merged headers; `None` if no frame can follow the first.
+    /// Merged headers; `None` if no frame can be merged with the first.
     merged: Option<Merged>,
-    /// Frames that depart later than this do not join.
+    /// Latest departure of a frame that may join this delivery.
     joined_until: Time,
-    /// Latest time of the write.
+    /// Latest time at which the frames must be written.
     due: Time,
 }
 
 impl Delivery {
-    /// Begins with a frame that is written alone.
+    /// Begins a delivery with a frame that is written alone.
     pub(crate) fn begin_alone(&mut self, at: Time, frame: Frame) {
         self.frames.push((at, frame));
         (self.joined_until, self.due) = (at, at);
     }
 
-    /// Begins with a frame that waits until `due` for its successors that depart until
-    /// `joined_until`.
+    /// Begins a delivery with a frame that waits until `due` for consecutive frames which depart
+    /// until `joined_until`.
     ///
-    /// Returns the frame as an error if nothing can follow it.
+    /// Returns the frame as an error if no frame can be merged with it.
     pub(crate) fn begin(
         &mut self,
         at: Time,
@@ -50,8 +51,8 @@ impl Delivery {
         Ok(())
     }
 
-    /// Adds a frame that left the link at `at` if it is the next segment; otherwise returns it as
-    /// an error.
+    /// Adds a frame that left the link at `at` if it is the next segment of the connection;
+    /// otherwise returns the frame as an error.
     pub(crate) fn extend(&mut self, at: Time, frame: Frame) -> Result<(), Frame> {
         let may_join = at <= self.joined_until;
         if !may_join || !self.merged.as_mut().is_some_and(|merged| merged.extend(frame.content())) {
@@ -61,17 +62,17 @@ impl Delivery {
         Ok(())
     }
 
-    /// Also lets frames join that depart until `until`.
+    /// Also lets frames join the delivery that depart until `until`.
     pub(crate) fn join_until(&mut self, until: Time) {
         self.joined_until = self.joined_until.max(until);
     }
 
-    /// Whether a frame belongs to the same direction of the same connection.
+    /// Whether a frame belongs to the same direction of the same connection as this delivery.
     pub(crate) fn is_of_connection_of(&self, frame: &Frame) -> bool {
         self.merged.as_ref().is_some_and(|merged| merged.is_of_connection_of(frame.content()))
     }
 
-    /// Whether the frames must be written now, given that nothing departs before `next`.
+    /// Whether the frames must be written now, if no frame departs before `next`.
     pub(crate) fn is_due(&self, now: Time, next: Time) -> bool {
         self.due <= now || self.joined_until < next || self.is_full()
     }
@@ -80,17 +81,18 @@ impl Delivery {
         self.frames.len() == MOST_FRAMES
     }
 
-    /// Latest time of the write.
+    /// Latest time at which the frames must be written.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
 
-    /// The frames with their logical departures.
+    /// The frames of the delivery with the times at which the link releases them.
     pub(crate) fn frames(&self) -> &[(Time, Frame)] {
         &self.frames
     }
 
-    /// Writes the frames to the namespace as one packet; `false` if the kernel refused it.
+    /// Writes the frames to the namespace as one packet; returns `false` if the kernel refused the
+    /// packet.
     pub(crate) fn write(&mut self, tun: &Tun) -> bool {
         match (&mut self.merged, &self.frames[..]) {
             (Some(merged), frames @ [_, _, ..]) => write_merged(tun, merged, frames),
@@ -100,7 +102,7 @@ impl Delivery {
         }
     }
 
-    /// Removes all frames; keeps the allocated memory.
+    /// Removes all frames, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.frames.clear();
         self.merged = None;

@@ -1,4 +1,5 @@
-//! Network devices of this thread's namespace, by the calls of netdevice(7) and rtnetlink(7).
+//! Configures network devices of this thread's namespace with the system calls of netdevice(7) and
+//! rtnetlink(7).
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -6,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use crate::netlink::{self, attribute};
 use crate::system_call::checked;
 
-/// Brings a device of this thread's namespace up.
+/// Brings up a device of this thread's namespace.
 pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     let control = control_socket()?;
     let mut request = request(name)?;
@@ -17,9 +18,9 @@ pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     control_device(&control, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Sets the maximum number of packets that wait for a device.
+/// Sets the maximum number of packets that wait in the queue of a device.
 ///
-/// Uses rtnetlink because `SIOCSIFTXQLEN` needs rights over the whole machine.
+/// Uses rtnetlink, because `SIOCSIFTXQLEN` needs privileges over the whole machine.
 pub(crate) fn set_queue_length(name: &str, packets: u32) -> io::Result<()> {
     // `struct ifinfomsg`: family, type, index, flags, and mask of the flags to change.
     let mut body = vec![0; 4];

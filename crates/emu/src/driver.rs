@@ -15,51 +15,55 @@ use crate::outlet::{Outlet, PATIENCE, SPAN};
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Interest, Percentiles, Poll, Priority, Tun, set_priority};
 
-/// Bound of the 99th percentile of lateness; beyond it, a run does not measure its link.
+/// Maximum of the 99th percentile of lateness. If frames are later, the run is not a valid
+/// measurement of its link.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// Most packets that are read from one port before the next port is served.
+/// Maximum number of packets that are read from one port before the next port is served.
 const READ_BATCH: u32 = 64;
-/// Idle time after which the processors may halt, so that an open but unused shell costs nothing.
+/// Idle time after which the processors may halt, so that a shell that is open but unused costs
+/// nothing.
 const QUIET: Duration = Duration::from_secs(1);
-/// A wait that ends this late indicates that its processor was unavailable.
+/// A wait that ends this much too late shows that the emulator's processor was not available.
 const TOO_LATE: Duration = Duration::from_micros(200);
-/// Longest wait while the loop does not wake up for incoming packets: everything that departs
-/// within [`SPAN`] has been written, and a later frame may be held for [`PATIENCE`].
+/// Maximum wait while incoming packets do not wake the loop: everything that departs within
+/// [`SPAN`] has been written, and a later frame may be held for [`PATIENCE`].
 const LONGEST_BUSY_WAIT: Duration = Duration::from_nanos(PATIENCE.as_nanos() + SPAN.as_nanos());
-/// Longest wait in other cases, so that a stop is noticed.
+/// Maximum wait in all other cases, so that the loop notices a stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// Observer of the frames of an emulated link.
 ///
-/// It is called on the emulator's thread, between frames, and must be as fast as the link.
+/// The emulator's thread calls the tap between frames, so the tap must be as fast as the link.
 pub trait Tap<L> {
-    /// A frame arrived from the port's namespace; the tap assigns it to its flow and user.
+    /// A frame arrived from the port's namespace. The tap must assign the frame to its flow and
+    /// user.
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
 
     /// A frame left the link at `at` and was written to the port's namespace at `now`.
     ///
-    /// At a busy port, `at` may be later than `now`: frames certain to leave within 50 us are
-    /// written with those that are due.
+    /// At a busy port, `at` may be later than `now`: frames that will leave within 50 us are
+    /// written together with those that are due.
     fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame);
 
     /// The link reported an event.
     fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
 
-    /// When the tap next wants to look at the link.
+    /// Time at which the tap next needs to look at the link.
     fn wake_time(&self) -> Time {
         Time::NEVER
     }
 
-    /// The requested time has arrived; all packets that left until `now` have been polled.
+    /// Handles the time that the tap requested; all packets that left until `now` have been
+    /// polled.
     fn handle_wake(&mut self, _now: Time, _link: &mut L) {}
 }
 
-/// A flag that stops an emulator, from any thread.
+/// A flag that stops an emulator; any thread can set it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -75,53 +79,55 @@ impl Stop {
     }
 }
 
-/// How well the machine kept up with the link.
+/// How well the machine emulated the link in real time.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// Lateness of frames; for merged frames that were written early, by how much.
+    /// Lateness of frames: time from departure to write; for merged frames that were written
+    /// early, the time by which they were early.
     pub lateness: Percentiles,
-    /// Time per frame from one read to the next, for reads without a pause.
+    /// Time per frame from one read to the next, for reads that follow each other without a pause.
     pub read_time: Percentiles,
-    /// Time from one write to the next, for frames that were due together.
+    /// Time from one write to the next, for frames that were due at the same time.
     pub write_time: Percentiles,
-    /// Frames read from the TUNs.
+    /// Number of frames read from the TUN devices.
     pub arrived: u64,
-    /// Frames that a TUN dropped because its ring was full.
+    /// Number of frames that a TUN device dropped because its ring was full.
     pub ring_drops: u64,
-    /// Frames that the kernel refused to deliver to a namespace.
+    /// Number of frames that the kernel refused to deliver to a namespace.
     pub refused: u64,
-    /// Frames that were written in one packet with the previous frame.
+    /// Number of frames that were written in the same packet as the previous frame.
     pub merged: u64,
-    /// Packets not admitted because they are not IPv4 or cannot be cut into segments.
+    /// Number of packets that were not admitted because they are not IPv4 or cannot be split into
+    /// segments.
     pub foreign: u64,
     /// Whether the emulator had real-time priority.
     pub is_realtime: bool,
-    /// Share of one processor that the emulator used.
+    /// Share of one processor that the emulator used, in per cent.
     pub cpu_pct: f64,
-    /// Why this run does not measure its link; `None` if it does.
+    /// The reason why this run is not a valid measurement of its link; `None` if it is valid.
     pub invalid: Option<String>,
 }
 
-/// A link between TUNs.
+/// Emulates a link between TUN devices.
 #[derive(Debug)]
 pub struct Emulator<L, T> {
     link: L,
     tuns: Vec<Tun>,
     tap: T,
-    /// One for each port.
+    /// One exit for each port of the link.
     outlets: Vec<Outlet>,
     counts: Counts,
     last_arrival: Time,
     keeps_awake: bool,
 }
 
-/// Counts for the report.
+/// Counts for the emulator's report.
 #[derive(Debug, Default)]
 struct Counts {
     late: Durations,
     reading: Durations,
     writing: Durations,
-    /// Time just before the last write, if that was a single frame.
+    /// Time just before the last write, if the write contained a single frame.
     last_alone: Option<Time>,
     arrived: u64,
     refused: u64,
@@ -130,7 +136,7 @@ struct Counts {
 }
 
 impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
-    /// An emulator whose TUN number i is at port i of the link.
+    /// Creates an emulator in which TUN device number i is attached to port i of the link.
     pub fn new(link: L, tuns: Vec<Tun>, tap: T) -> Self {
         Self {
             link,
@@ -143,20 +149,21 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Lets the processors halt while the emulator waits: where time is counted in instructions,
-    /// keeping a processor awake costs time and gains nothing.
+    /// Lets the processors halt while the emulator waits. On a machine whose time is counted in
+    /// instructions, keeping a processor awake costs time and gains nothing.
     #[must_use]
     pub fn letting_processors_halt(mut self) -> Self {
         self.keeps_awake = false;
         self
     }
 
-    /// Runs on this thread, with real-time priority if permitted, until `end` or a stop.
+    /// Runs the emulator on this thread, with real-time priority if permitted, until `end` or a
+    /// stop.
     ///
     /// Frames that arrive or depart after `end` are ignored, however late the loop is.
     ///
     /// # Errors
-    /// If waiting or reading the drop counters of the rings fails.
+    /// If waiting fails, or the drop counters of the TUN devices cannot be read.
     pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
         // Before this thread becomes real-time, because children inherit the priority.
         let mut awake = if self.keeps_awake { Awake::begin()? } else { Awake::none() };
@@ -230,7 +237,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         Ok((report, self.tap))
     }
 
-    /// Writes the frames that left the link until `now`; returns the next deadline.
+    /// Writes the frames that left the link until `now`; returns the time at which the next write
+    /// is due.
     fn give_out(&mut self, now: Time, clock: Clock) -> Time {
         let mut actual = None;
         loop {
@@ -257,7 +265,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes what is due when nothing more leaves the link until `now`; returns the next deadline.
+    /// Writes the deliveries that are due, if no further frame leaves the link until `now`;
+    /// returns the time at which the next write is due.
     fn settle(&mut self, now: Time, clock: Clock) -> Time {
         self.look_ahead(now, clock);
         let next = self.link.wake_time();
@@ -270,8 +279,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         due.min(if is_busy { next + PATIENCE } else { next })
     }
 
-    /// If a busy port has something due, adds the frames that are certain to depart soon at any
-    /// port.
+    /// If a busy port has a delivery that is due, adds the frames that are certain to depart soon
+    /// at any port.
     fn look_ahead(&mut self, now: Time, clock: Clock) {
         let until = self.outlets.iter_mut().filter_map(|outlet| outlet.look_ahead(now)).max();
         let Some(until) = until else { return };
@@ -288,7 +297,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes all held frames.
+    /// Writes all frames that are held.
     fn release_all(&mut self, clock: Clock) {
         for port in 0..self.outlets.len() {
             self.outlets[port].release_all();
@@ -296,7 +305,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes the deliveries that are ready at a port; returns the time of the last, or `None`.
+    /// Writes the deliveries that are ready at a port; returns the time of the last write, or
+    /// `None` without a write.
     fn write(&mut self, port: usize, clock: Clock) -> Option<Time> {
         let Self { outlets, tuns, tap, counts, .. } = self;
         let (outlet, tun) = (outlets.get_mut(port)?, tuns.get(port)?);
@@ -380,9 +390,9 @@ impl Report {
     fn reason_against(&self) -> Option<String> {
         let bound_us = LATENESS_BOUND.as_nanos() as f64 / 1e3;
         if self.ring_drops > 0 {
-            Some(format!("{} packets were dropped before the link saw them", self.ring_drops))
+            Some(format!("{} packets were dropped before they entered the link", self.ring_drops))
         } else if self.refused > 0 {
-            Some(format!("{} packets could not be delivered", self.refused))
+            Some(format!("the kernel refused {} packets that the link delivered", self.refused))
         } else if self.lateness.p99_us > bound_us {
             Some(format!(
                 "1 % of the packets left more than {:.1} ms late (bound: {:.0} ms)",

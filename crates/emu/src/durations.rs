@@ -3,10 +3,10 @@
 use cwndlab_units::{Duration, Histogram};
 use serde::Serialize;
 
-/// Durations of 17 seconds and more share a bucket.
+/// Upper bound of the histogram: durations of 17 seconds and more share a bucket.
 const MOST_NANOS: u64 = (1 << 34) - 1;
 
-/// Histogram of durations whose percentiles are within 1.6 % of the true ones, and their maximum.
+/// Histogram of durations, whose percentiles are accurate to 1.6 %, and the maximum duration.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     nanos: Histogram<6, MOST_NANOS>,
@@ -36,7 +36,7 @@ impl Durations {
         self.longest = self.longest.max(took);
     }
 
-    /// Returns the percentiles; all zero if there are no durations.
+    /// Returns the percentiles of the durations; all are zero if there are no durations.
     pub fn percentiles(&self) -> Percentiles {
         let most_nanos = self.longest.as_nanos() as f64;
         // A bucket may extend beyond the maximum.

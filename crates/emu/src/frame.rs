@@ -1,4 +1,4 @@
-//! An IP packet on its way through the link, in a reusable buffer.
+//! An IP packet that crosses the emulated link, in a reusable buffer.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -9,13 +9,15 @@ use cwndlab_units::{Ecn, Time, split_mix_64};
 
 use crate::offload::{NOTHING_LEFT, VIRTIO_BYTES, VirtioHeader};
 
-/// The largest packet that crosses the link: Ethernet's MTU.
+/// Size of the largest packet that crosses the link: the MTU of Ethernet.
 pub const MTU_BYTES: usize = 1500;
 
-/// Most free buffers that are kept; more would be left over from a queue that has drained.
+/// Maximum number of free buffers that are kept; further free buffers would only be left over from
+/// a queue that has drained.
 const MOST_FREE: usize = 65_536;
 
-/// Bytes that are prefetched: the kernel's header and those of IPv4 and TCP, in two cache lines.
+/// Number of prefetched bytes: the kernel's header and the headers of IPv4 and TCP, in two cache
+/// lines.
 #[cfg(target_arch = "x86_64")]
 const PREFETCHED_BYTES: usize = 128;
 #[cfg(target_arch = "x86_64")]
@@ -29,11 +31,11 @@ thread_local! {
     static FREE: RefCell<FreeBuffers> = const { RefCell::new(Vec::new()) };
 }
 
-/// An IPv4 packet behind the kernel's virtio header; its buffer returns to the pool of the thread
-/// that drops it.
+/// An IPv4 packet preceded by the kernel's virtio header. Its buffer returns to the pool of the
+/// thread that drops the frame.
 #[derive(Debug)]
 pub struct Frame {
-    /// `None` only during the drop.
+    /// The packet's buffer; `None` only while the frame is dropped.
     buffer: Option<Box<Buffer>>,
     bytes: u16,
     user: u16,
@@ -42,7 +44,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame from a virtio header and a packet in two parts.
+    /// Creates a frame from a virtio header and a packet in two parts.
     pub(crate) fn of_parts(header: &VirtioHeader, first: &[u8], second: &[u8]) -> Self {
         let new = || Box::new([0; VIRTIO_BYTES + MTU_BYTES]);
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(new);
@@ -55,7 +57,7 @@ impl Frame {
         Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO }
     }
 
-    /// A frame with this packet.
+    /// Creates a frame with this packet.
     ///
     /// # Panics
     /// If the packet is longer than [`MTU_BYTES`] or empty.
@@ -75,12 +77,12 @@ impl Frame {
         &buffer[..VIRTIO_BYTES + usize::from(self.bytes)]
     }
 
-    /// Whether it is a complete IPv4 packet, whose fields the link may read.
+    /// Whether the frame contains a complete IPv4 packet, whose fields the link may read.
     pub fn is_ipv4(&self) -> bool {
         ip::is_ipv4(self.content())
     }
 
-    /// When it was read from its TUN.
+    /// Time at which the frame was read from its TUN device.
     pub fn entered(&self) -> Time {
         self.entered
     }
@@ -140,7 +142,8 @@ impl Packet for Frame {
         ip::mark_ce(&mut buffer[VIRTIO_BYTES..][..bytes]);
     }
 
-    /// Loads the headers: after milliseconds in the link, they are in none of the caches.
+    /// Loads the headers into the cache, because after milliseconds in the link they are in no
+    /// cache.
     #[inline]
     fn prefetch(&self) {
         #[cfg(target_arch = "x86_64")]
@@ -154,7 +157,7 @@ impl Packet for Frame {
     }
 }
 
-/// An endpoint of a connection as a number.
+/// Converts an endpoint of a connection to a number.
 fn number_of(peer: Peer) -> u64 {
     let address = match peer.address {
         IpAddr::V4(address) => u64::from(address.to_bits()),

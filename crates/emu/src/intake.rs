@@ -1,8 +1,9 @@
-//! Reads packets from a namespace and cuts them into the frames that the link sees.
+//! Reads packets from a network namespace and splits them into the frames that the link carries.
 //!
-//! The sender's kernel may pass up to 64 kB of one connection at once, as to a network card with
-//! segmentation offload (TSO). One read yields as many frames as the card would send, because the
-//! link handles each frame separately. All of them have the time of the read as their arrival time.
+//! The sender's kernel may pass up to 64 kB of one connection at once, as it does to a network
+//! card with segmentation offload (TSO). The packet is split into as many frames as the card would
+//! send, because the link handles each frame separately. The time of the read is the arrival time
+//! of all these frames.
 
 use cwndlab_packet::{Split, merged};
 
@@ -10,7 +11,7 @@ use crate::Tun;
 use crate::frame::{Frame, MTU_BYTES};
 use crate::offload::{self, NOTHING_LEFT, VIRTIO_BYTES};
 
-/// The longest IPv4 packet.
+/// Length of the longest IPv4 packet.
 const MOST_BYTES: usize = u16::MAX as usize;
 
 /// Reads from TUNs.
@@ -25,10 +26,10 @@ impl Intake {
         Self { buffer: vec![0; VIRTIO_BYTES + MOST_BYTES].into(), frames: Vec::new() }
     }
 
-    /// Reads the next packet from a TUN; `None` if there is none.
+    /// Reads the next packet from a TUN device; `None` if no packet is available.
     ///
-    /// Yields one frame, or the segments of a large packet in order, or no frame if the packet
-    /// cannot be cut.
+    /// Returns one frame, the segments of a large packet in order, or no frame if the packet
+    /// cannot be split.
     pub(crate) fn read(&mut self, tun: &Tun) -> Option<std::vec::Drain<'_, Frame>> {
         let bytes = tun.read(&mut self.buffer)?;
         cut(&self.buffer[..bytes], &mut self.frames);
@@ -36,7 +37,7 @@ impl Intake {
     }
 }
 
-/// Cuts a packet behind the kernel's header into frames.
+/// Splits a packet, which follows the kernel's header, into frames.
 fn cut(packet: &[u8], frames: &mut Vec<Frame>) {
     let Some((header, content)) = packet.split_first_chunk() else { return };
     let Some(segment_bytes) = offload::segment_bytes(header) else {

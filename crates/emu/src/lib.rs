@@ -6,18 +6,19 @@
 //!                                  [        ] port 2 -- TUN 2 -- namespace 2
 //! ```
 //!
-//! The link is the same state machine as in the simulator, driven here by the monotonic clock. A
-//! frame gets a timestamp when it is read from its TUN. The link determines the time of its
-//! departure; the frame is written to the TUN of its exit port as soon after this time as the
-//! machine allows. The [`Report`] contains how late frames were written, and how many packets a
-//! TUN dropped because its ring was full.
+//! The link is the same state machine as in the simulator; here, the monotonic clock drives it. A
+//! frame gets a timestamp when it is read from its TUN device. The link determines when the frame
+//! departs, and the emulator writes the frame to the TUN device of its exit port as soon after
+//! this time as the machine allows. The [`Report`] contains how late frames were written, and how
+//! many packets a TUN device dropped because its ring was full.
 //!
-//! Nothing has a name outside the process: namespaces are held by open files, and TUNs are not
-//! persistent. However the process ends, the kernel releases all of it.
+//! The emulator creates nothing with a name outside of its process: open files hold the
+//! namespaces, and the TUN devices are not persistent. However the process ends, the kernel
+//! releases all of them.
 //!
-//! Only IPv4 crosses. As with a network card that has offloads, the sender's kernel may pass large
-//! segments, which are cut before the link sees them; checksums are left uncomputed; and frames
-//! that leave a busy or late link are merged before they are written.
+//! Only IPv4 packets cross the link. The emulator acts like a network card with offloads. The
+//! sender's kernel may pass large segments, which are split before they enter the link; checksums
+//! are not computed; and frames that leave a busy or late link are merged before they are written.
 
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,5 @@
-//! Admits one kernel study at a time: two would share the processors and distort each other's
-//! timing.
+//! Admits one kernel study at a time, because two studies would share the processors and distort
+//! each other's timing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -7,24 +7,25 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A lock held while a study runs on the kernel; released when its process ends.
+/// A lock that a process holds while its study runs on the kernel; the kernel releases the lock
+/// when the process ends.
 #[derive(Debug)]
 pub struct StudyLock {
     file: File,
 }
 
 impl StudyLock {
-    /// The path of the lock, common to all users of a machine.
+    /// The path of the lock, which all users of a machine share.
     pub fn place() -> PathBuf {
         let folder = Path::new("/run/lock");
         if folder.is_dir() { folder } else { Path::new("/tmp") }.join("cwndlab-kernel.lock")
     }
 
-    /// Takes the lock at `path` for `owner`; if another study holds it, calls `waiting` once with
-    /// that owner's name, empty if unknown, and waits.
+    /// Takes the lock at `path` for `owner`. If another study holds the lock, calls `waiting` once
+    /// with the name of that study's owner (empty if unknown), and waits.
     ///
     /// # Errors
-    /// If the file can be neither opened nor created.
+    /// If the lock's file can be neither opened nor created.
     pub fn acquire(path: &Path, owner: &str, waiting: impl FnOnce(&str)) -> io::Result<Self> {
         let mut file = open(path)?;
         if !flock(&file, libc::LOCK_EX | libc::LOCK_NB)? {
@@ -48,8 +49,8 @@ impl Drop for StudyLock {
     }
 }
 
-/// Opens without `O_CREAT` first: in a sticky folder, the flag is refused for a file of another
-/// user, whose permissions may also forbid us to write.
+/// Tries to open the file without `O_CREAT` first. In a sticky folder, the kernel refuses this
+/// flag for a file of another user, and the permissions of the file may also forbid writing.
 fn open(path: &Path) -> io::Result<File> {
     let with = |change: fn(&mut OpenOptions) -> &mut OpenOptions| {
         change(OpenOptions::new().read(true).mode(0o644)).open(path)
@@ -59,7 +60,8 @@ fn open(path: &Path) -> io::Result<File> {
         .or_else(|_| with(|options| options.write(true).create(true)))
 }
 
-/// Tries to take the lock; `false` if another process holds it or a signal interrupted the call.
+/// Tries to take the lock; returns `false` if another process holds the lock or a signal
+/// interrupted the call.
 fn flock(file: &File, operation: libc::c_int) -> io::Result<bool> {
     // SAFETY: the descriptor is open.
     if unsafe { libc::flock(file.as_raw_fd(), operation) } == 0 {

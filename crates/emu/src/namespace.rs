@@ -7,17 +7,17 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::thread;
 
-/// A network namespace, held by an open file.
+/// A network namespace, which exists while its file is open.
 #[derive(Clone, Debug)]
 pub struct Namespace {
     file: Arc<File>,
 }
 
 impl Namespace {
-    /// Creates a namespace whose only device is a loopback that is up.
+    /// Creates a namespace whose only device is a loopback device that is up.
     ///
     /// # Errors
-    /// Without the right to create a namespace (`CAP_SYS_ADMIN`).
+    /// If this process lacks the privilege to create a namespace (`CAP_SYS_ADMIN`).
     pub fn new() -> io::Result<Self> {
         // A separate thread, because a thread that has left its namespace does not return to it.
         apart(|| {
@@ -33,7 +33,7 @@ impl Namespace {
     /// The namespace of this thread.
     ///
     /// # Errors
-    /// If `/proc` is missing.
+    /// If `/proc` is not mounted.
     pub fn current() -> io::Result<Self> {
         Ok(Self { file: Arc::new(File::open("/proc/thread-self/ns/net")?) })
     }
@@ -41,15 +41,15 @@ impl Namespace {
     /// The number by which the kernel identifies the namespace.
     ///
     /// # Errors
-    /// None that is known.
+    /// No errors are known.
     pub fn number(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.ino())
     }
 
-    /// Runs `work` in this namespace, on a separate thread.
+    /// Runs `work` in this namespace, in a separate thread.
     ///
     /// # Errors
-    /// Errors of `work`, or if the namespace may not be entered.
+    /// Errors of `work`, or an error if this process may not enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         apart(|| {
             self.enter()?;
@@ -60,7 +60,7 @@ impl Namespace {
     /// Moves this thread into the namespace.
     ///
     /// # Errors
-    /// Without the right to enter it (`CAP_SYS_ADMIN`).
+    /// If this process lacks the privilege to enter the namespace (`CAP_SYS_ADMIN`).
     pub fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open and of a network namespace.
         match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {

@@ -1,4 +1,4 @@
-//! Requests about routes and devices of this thread's namespace: rtnetlink(7).
+//! Requests to the kernel about routes and devices of this thread's namespace: rtnetlink(7).
 
 use std::ffi::CString;
 use std::io;
@@ -30,8 +30,8 @@ pub(crate) fn index_of(device: &str) -> io::Result<u32> {
     }
 }
 
-/// Requests a change and waits until it is made; `flags` are added to `NLM_F_REQUEST` and
-/// `NLM_F_ACK`.
+/// Requests a change and waits until the kernel has made it; `flags` are added to `NLM_F_REQUEST`
+/// and `NLM_F_ACK`.
 ///
 /// # Errors
 /// The kernel's error.

@@ -1,7 +1,7 @@
-//! The header before each packet that the kernel passes to or takes from a TUN: `virtio_net_hdr` of
-//! `linux/virtio_net.h`.
+//! The header that precedes each packet which the kernel passes to a TUN device or takes from it:
+//! `virtio_net_hdr` of `linux/virtio_net.h`.
 //!
-//! It says which work is left to the device: TCP's checksum, and segmentation.
+//! The header states which work is left to the device: the TCP checksum, and segmentation.
 
 /// Length of the header, whose fields have the byte order of this machine.
 pub(crate) const VIRTIO_BYTES: usize = 10;
@@ -15,16 +15,16 @@ const NOT_LARGE: u8 = 0;
 const TCP_OVER_IPV4: u8 = 1;
 const SEGMENT_BYTES: usize = 4;
 
-/// Header of a packet that is complete, including its checksums.
+/// Header of a packet that is complete, including its checksums: no work is left to the device.
 pub(crate) const NOTHING_LEFT: VirtioHeader = [0; VIRTIO_BYTES];
 
-/// Payload per segment of a large packet; `None` if the packet is a single segment.
+/// Payload bytes of each segment of a large packet; `None` if the packet is a single segment.
 pub(crate) fn segment_bytes(header: &VirtioHeader) -> Option<usize> {
     let bytes = u16::from_ne_bytes([header[SEGMENT_BYTES], header[SEGMENT_BYTES + 1]]);
     (header[1] != NOT_LARGE).then(|| usize::from(bytes))
 }
 
-/// Header of a single segment with the checksum information of `header`.
+/// Header of a single segment; the checksum fields are copied from `header`.
 pub(crate) fn checksum_of(header: &VirtioHeader) -> VirtioHeader {
     let mut kept = NOTHING_LEFT;
     if header[0] & NEEDS_CHECKSUM != 0 {
@@ -34,12 +34,14 @@ pub(crate) fn checksum_of(header: &VirtioHeader) -> VirtioHeader {
     kept
 }
 
-/// Header of a packet whose checksum field, `offset` after `start`, covers only the pseudo-header.
+/// Header of a packet whose checksum field, `offset` bytes after `start`, covers only the pseudo
+/// header.
 pub(crate) fn checksum_at(start: usize, offset: usize) -> VirtioHeader {
     filled(NOT_LARGE, [0, 0, start, offset])
 }
 
-/// Header of a large packet of segments with `segment_bytes` of payload, with the same checksum.
+/// Header of a large packet of segments with `segment_bytes` of payload; the checksum fields are
+/// unchanged.
 pub(crate) fn large(
     header_bytes: usize,
     segment_bytes: usize,

@@ -1,52 +1,54 @@
-//! One exit port of the link: schedules and merges the writes of its frames.
+//! One exit port of the emulated link: schedules and merges the writes of frames.
 //!
-//! Each write to a TUN runs the receiver's TCP and takes 3 to 5 us; each wait takes about as long.
-//! In two cases, consecutive segments of a connection are therefore merged into one packet, which
-//! the receiver's kernel accepts and acknowledges like a packet merged by a network device with
-//! GRO:
+//! Each write to a TUN device runs the receiver's TCP, which takes 3 to 5 us; each wait takes
+//! about as long. In two cases, consecutive segments of a connection are therefore merged into one
+//! packet. The receiver's kernel accepts and acknowledges the packet like one that a network
+//! device has merged with GRO:
 //!
-//! * **The port is busy.** It had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of
-//!   full-sized packets. A segment then waits up to [`PATIENCE`] for its successors, and the loop
-//!   wakes up once for all of them and for the arrivals of that time. Frames that are still in
-//!   transit and depart within [`SPAN`] join them. No frame is therefore written earlier or later
-//!   than that relative to its departure, and the average frame is on time.
-//! * **The frames are late.** A cell that repeats a block keeps later packets in order and then
-//!   delivers a thousand or more at once. If they were written one by one, the last would be
-//!   milliseconds late.
+//! * **The port is busy.** It sent [`BUSY_FRAMES`] frames within a millisecond, as at 770 Mbit/s
+//!   of full-sized packets. A segment then waits up to [`PATIENCE`] for the segments that follow
+//!   it, and the loop wakes up once for all of them and for the packets that arrive meanwhile.
+//!   Frames that are still in transit and depart within [`SPAN`] are written together with them.
+//!   The write of a frame is therefore at most [`SPAN`] earlier or later than its departure, and
+//!   on average at the time of its departure.
+//! * **The frames are late.** A cell that retransmits a block keeps later packets in order and
+//!   then delivers a thousand or more at once. If each packet were written separately, the last
+//!   one would be milliseconds late.
 //!
-//! Otherwise each frame is written alone as soon as it departs, so that the receiver acknowledges
-//! as it would behind a link of that rate.
+//! Otherwise, each frame is written separately as soon as it departs, so that the receiver
+//! acknowledges it as it would behind a real link of this rate.
 
 use cwndlab_units::{Duration, Time};
 
 use crate::Frame;
 use crate::delivery::Delivery;
 
-/// A port with this many frames within [`BUSY_SPAN`] is busy.
+/// Number of frames within [`BUSY_SPAN`] from which a port is busy.
 const BUSY_FRAMES: usize = 64;
 const BUSY_SPAN: Duration = Duration::from_millis(1);
-/// Longest time that a frame of a busy port is held.
+/// Maximum time for which a frame of a busy port is held.
 ///
-/// A wait ends 5 to 10 us late, so that held frames are written within [`SPAN`].
+/// A wait ends 5 to 10 us late; even so, held frames are written within [`SPAN`].
 pub(crate) const PATIENCE: Duration = Duration::from_micros(40);
-/// Merging moves the write of a frame by at most this much from its departure.
+/// Maximum time between the departure of a frame and its write because of merging.
 pub(crate) const SPAN: Duration = Duration::from_micros(50);
-/// A frame that is later than this is merged with its successors at any rate.
+/// Lateness from which a frame is always merged with the frames that follow it.
 const LATE: Duration = Duration::from_micros(250);
-/// Most connections whose frames are held at once, as in GRO (`MAX_GRO_SKBS`).
+/// Maximum number of connections whose frames are held at the same time, as in GRO
+/// (`MAX_GRO_SKBS`).
 const MOST_HELD: usize = 8;
 
-/// The frames of a port that are not written yet.
+/// The frames of an exit port that are not written yet.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    /// Ring of the last departures.
+    /// Times of the last departures, in a ring buffer.
     departures: [Time; BUSY_FRAMES],
     oldest: usize,
-    /// At most one for each connection.
+    /// Deliveries that wait for more frames; at most one for each connection.
     held: Vec<Delivery>,
-    /// Deliveries to write, in order.
+    /// Deliveries that can be written, in order.
     ready: Vec<Delivery>,
-    /// Empty deliveries for reuse.
+    /// Empty deliveries that can be reused.
     spare: Vec<Delivery>,
     has_written: bool,
 }
@@ -63,7 +65,7 @@ impl Outlet {
         }
     }
 
-    /// Whether a frame that departs at `at` is held.
+    /// Whether a frame that departs at `at` is held, because the port is busy.
     pub(crate) fn is_busy(&self, at: Time) -> bool {
         let oldest = self.departures[self.oldest];
         oldest > Time::ZERO && at < oldest + BUSY_SPAN
@@ -109,8 +111,8 @@ impl Outlet {
         }
     }
 
-    /// Lets frames that depart soon join the due deliveries; returns until when, or `None` if the
-    /// port is not busy or nothing is due.
+    /// Lets frames that depart soon join the deliveries that are due. Returns the latest departure
+    /// of these frames, or `None` if the port is not busy or no delivery is due.
     pub(crate) fn look_ahead(&mut self, now: Time) -> Option<Time> {
         let until = now + SPAN;
         let is_busy = self.is_busy(now);
@@ -118,8 +120,8 @@ impl Outlet {
         due.map(|held| held.join_until(until)).last().map(|()| until)
     }
 
-    /// Makes deliveries ready that no longer wait: everything that departed until `now` has been
-    /// added, and nothing departs before `next`.
+    /// Marks the deliveries that no longer wait as ready. All frames that departed until `now`
+    /// have been added, and no frame departs before `next`.
     pub(crate) fn settle(&mut self, now: Time, next: Time) {
         let mut index = 0;
         while index < self.held.len() {
@@ -131,7 +133,7 @@ impl Outlet {
         }
     }
 
-    /// Makes every delivery ready.
+    /// Marks every delivery as ready.
     pub(crate) fn release_all(&mut self) {
         self.ready.append(&mut self.held);
     }
@@ -141,17 +143,17 @@ impl Outlet {
         self.ready.push(delivery);
     }
 
-    /// Deadline of the held deliveries.
+    /// Time at which the first of the held deliveries must be written.
     pub(crate) fn due(&self) -> Time {
         self.held.iter().map(Delivery::due).min().unwrap_or(Time::NEVER)
     }
 
-    /// Whether something was written since the last call.
+    /// Whether a delivery was written since the last call.
     pub(crate) fn take_has_written(&mut self) -> bool {
         std::mem::take(&mut self.has_written)
     }
 
-    /// Whether there is something to write.
+    /// Whether there is a delivery to write.
     pub(crate) fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -175,7 +177,7 @@ mod tests {
 
     const PAYLOAD: u32 = 1_000;
 
-    /// Segment `number` of the connection at this port.
+    /// Segment number `number` of the connection at this port.
     fn segment(port: u16, number: u32, flags: u16) -> Frame {
         let segment = Segment {
             seq: number * PAYLOAD,
@@ -193,7 +195,7 @@ mod tests {
         Time::from_micros(micros)
     }
 
-    /// The number of frames in each ready delivery, and the last departure of each.
+    /// The number of frames in each delivery that is ready, and the last departure of each.
     fn written(outlet: &mut Outlet) -> Vec<(usize, Time)> {
         let mut written = Vec::new();
         outlet.write(|delivery| {
@@ -203,7 +205,8 @@ mod tests {
         written
     }
 
-    /// An outlet after a frame every `distance_us`, and the end of that sequence (exclusive).
+    /// An outlet to which a frame was added every `distance_us`, and the end of this sequence
+    /// (exclusive).
     fn after(distance_us: u64) -> (Outlet, u64) {
         let mut outlet = Outlet::new();
         let end = 10_000 + 64 * distance_us;

@@ -1,4 +1,4 @@
-//! Waits for many files with the resolution of the clock.
+//! Waits until one of many files is ready, with a timeout as precise as the clock.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -25,19 +25,19 @@ pub enum Interest {
 /// A file that is ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ready {
-    /// Token under which the file was added.
+    /// Token that was given when the file was added.
     pub token: u64,
-    /// The peer has ended its direction, or the file has failed.
+    /// Whether the peer has ended its direction, or the file has failed.
     pub has_ended: bool,
 }
 
 const BATCH: usize = 64;
 
 impl Poll {
-    /// Creates an empty set; a wait then lasts its whole time.
+    /// Creates an empty set of files; a wait for an empty set lasts until its timeout.
     ///
     /// # Errors
-    /// If no more files can be opened.
+    /// If this process cannot open more files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: takes no pointer.
         let status = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
@@ -45,7 +45,7 @@ impl Poll {
         Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(status) } })
     }
 
-    /// Adds a file, which is reported as `token`.
+    /// Adds a file to the set; when the file is ready, it is reported as `token`.
     ///
     /// # Errors
     /// If the kernel cannot wait for this file.
@@ -63,7 +63,7 @@ impl Poll {
         checked(status).map(drop)
     }
 
-    /// Waits for at most `most` and stores the ready files in `ready`.
+    /// Waits for at most `most`, and stores the files that are ready in `ready`.
     ///
     /// # Errors
     /// If the kernel refuses to wait.

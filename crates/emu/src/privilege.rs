@@ -6,25 +6,25 @@ use std::io;
 
 use crate::Namespace;
 
-/// Bits of a set of capabilities (capabilities(7)).
+/// Bit of the capability `CAP_NET_ADMIN` in a set of capabilities (capabilities(7)).
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
 
-/// The privileges with which this process creates namespaces and devices.
+/// The privileges with which this process creates network namespaces and devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Right {
-    /// Root's privileges over the whole machine.
+    /// Privileges of root over the whole machine.
     Machine,
-    /// Root's privileges in namespaces of this process alone (user_namespaces(7)): no device in the
-    /// machine's own network, no real-time priority, no BPF.
+    /// Privileges of root only in namespaces of this process (user_namespaces(7)): the process
+    /// cannot add devices to the machine's own network, use real-time priority, or use BPF.
     OwnNamespaces,
 }
 
 impl Right {
     /// Determines the privileges of this process.
     ///
-    /// Without root, it creates a user namespace in which it remains the same user. Call it while
-    /// the process has only one thread.
+    /// Without root, creates a user namespace in which the process keeps its user ID. Must be
+    /// called while the process has only one thread.
     ///
     /// # Errors
     /// If this process may not create a user namespace.
@@ -56,12 +56,12 @@ fn capabilities() -> io::Result<u64> {
     bits.ok_or_else(|| io::Error::other("/proc/thread-self/status names no capabilities"))
 }
 
-/// The reason why the emulator does not work here.
+/// The reason why the emulator does not work on this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
     /// What is missing.
     pub what: String,
-    /// How to remove the obstacle.
+    /// How to remove the obstacle, for people.
     pub remedy: &'static str,
 }
 
@@ -71,7 +71,8 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// Checks whether the emulator works here; returns the obstacle, or `None` if there is none.
+/// Checks whether the emulator works on this machine; returns the obstacle, or `None` if there is
+/// none.
 pub fn what_is_missing() -> Option<Obstacle> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         let remedy = match error.kind() {
@@ -88,7 +89,7 @@ pub fn what_is_missing() -> Option<Obstacle> {
     })
 }
 
-/// Whether to skip a test that needs root; prints the reason.
+/// Whether to skip a test that needs root; if so, prints the reason.
 #[cfg(test)]
 pub(crate) fn skip_unprivileged() -> bool {
     let missing = what_is_missing();

@@ -5,19 +5,21 @@ use std::io;
 /// Scheduling priority of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priority {
-    /// The emulator: before every other thread.
+    /// The emulator, which runs before every other thread.
     ///
-    /// It never keeps a core busy for long, because Linux stops real-time threads for 50 ms of each
-    /// second that they use fully.
+    /// The emulator never keeps a core busy for long: if a real-time thread uses a core fully,
+    /// Linux stops it for 50 ms of each second.
     Emulator,
-    /// The applications: after the emulator, before all other threads.
+    /// The applications, which run after the emulator and before all other threads.
     Application,
 }
 
-/// Makes this thread real-time and its timers precise; by default, sleeps end up to 50 us late.
+/// Gives this thread real-time priority and precise timers; by default, sleeps end up to 50 us
+/// late.
 ///
 /// # Errors
-/// Without the right to real-time priority (`CAP_SYS_NICE`); the timers are precise even then.
+/// If this process lacks the privilege for real-time priority (`CAP_SYS_NICE`); the timers are
+/// precise even then.
 pub fn set_priority(priority: Priority) -> io::Result<()> {
     // SAFETY: concerns this thread alone.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
@@ -33,9 +35,9 @@ pub fn set_priority(priority: Priority) -> io::Result<()> {
     }
 }
 
-/// Moves this thread to another processor, if it may use another.
+/// Moves this thread to another processor, if it may use one.
 ///
-/// The scheduler leaves a real-time thread on its processor even while that executes
+/// The scheduler leaves a real-time thread on its processor even while the processor executes
 /// uninterruptible kernel code for another process, which can take milliseconds.
 pub(crate) fn change_processor() {
     let size = size_of::<libc::cpu_set_t>();

@@ -1,4 +1,5 @@
-//! Routes through a device, and the congestion control of connections that use them.
+//! Routes through a network device, and the congestion control of connections that use these
+//! routes.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -8,12 +9,12 @@ use crate::netlink::{self, attribute};
 /// A route to a network through a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
-    /// First address of the network.
+    /// First address of the destination network.
     pub network: Ipv4Addr,
-    /// Number of leading bits that identify the network; zero for all addresses.
+    /// Number of leading bits that identify the destination network; zero for all addresses.
     pub prefix_bits: u8,
-    /// Congestion control of connections on the route that do not select one; the namespace's
-    /// default if absent.
+    /// Congestion control of connections on the route that do not select an algorithm; if absent,
+    /// the default of the namespace.
     pub algorithm: Option<String>,
 }
 
@@ -28,7 +29,8 @@ impl Route {
 /// Adds a route through a device of this thread's namespace.
 ///
 /// # Errors
-/// If there is already a route to this network (`EEXIST`), or no such algorithm (`EINVAL`).
+/// If there is already a route to this network (`EEXIST`), or the kernel has no such algorithm
+/// (`EINVAL`).
 pub(crate) fn add(device: &str, route: &Route) -> io::Result<()> {
     let mut body = vec![
         libc::AF_INET as u8,
@@ -54,7 +56,7 @@ pub(crate) fn add(device: &str, route: &Route) -> io::Result<()> {
     netlink::ask(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &body)
 }
 
-/// Attribute of a route's congestion control, from `linux/rtnetlink.h`.
+/// Number of the route attribute for the congestion control, from `linux/rtnetlink.h`.
 const RTAX_CC_ALGO: u16 = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! TUN devices: packets of a namespace enter and leave the emulator through them.
+//! TUN devices, through which packets of a network namespace enter and leave the emulator.
 
 use std::fs;
 use std::io::{self, IoSlice};
@@ -11,23 +11,23 @@ use crate::route;
 use crate::system_call::checked;
 use crate::{Namespace, Route};
 
-/// Capacity of a TUN's ring: a large window that is sent at once.
+/// Capacity of a TUN device's ring: enough for a large window that is sent at once.
 ///
-/// With the default of 500, packets are lost before the link at 1 Gbit/s.
+/// With the default capacity of 500 frames, packets are lost before they enter a link of 1 Gbit/s.
 const RING_FRAMES: u32 = 20_000;
 
-/// Configuration of a TUN in a namespace.
+/// Configuration of a TUN device in a network namespace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TunConfig {
-    /// The name of the device, unique in its namespace.
+    /// The name of the device, which is unique in its namespace.
     pub name: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// Destinations reached through the device.
+    /// Routes that lead through the device.
     pub routes: Vec<Route>,
 }
 
-/// An open TUN; closing it removes the device.
+/// An open TUN device; closing it removes the device.
 #[derive(Debug)]
 pub struct Tun {
     descriptor: OwnedFd,
@@ -39,7 +39,7 @@ impl Tun {
     /// Creates the device in `namespace` and brings it up.
     ///
     /// # Errors
-    /// Without `/dev/net/tun` or the right to use it, or if the name is taken.
+    /// If `/dev/net/tun` does not exist or may not be used, or if the name is already in use.
     pub fn new(namespace: &Namespace, config: &TunConfig) -> io::Result<Self> {
         let descriptor = namespace.run(|| {
             let descriptor = open(&config.name)?;
@@ -68,8 +68,8 @@ impl Tun {
         &self.namespace
     }
 
-    /// Reads the next packet behind the kernel's header; returns their length, or `None` if there
-    /// is none.
+    /// Reads the next packet, preceded by the kernel's header; returns the length of both, or
+    /// `None` if no packet is available.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Option<usize> {
         // SAFETY: the length is that of the buffer.
         let bytes = unsafe {
@@ -78,8 +78,8 @@ impl Tun {
         usize::try_from(bytes).ok()
     }
 
-    /// Writes a packet in parts, the first of which begins with the kernel's header; `false` if the
-    /// kernel refused it.
+    /// Writes a packet in parts; the first part begins with the kernel's header. Returns `false`
+    /// if the kernel refused the packet.
     pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> bool {
         let total: usize = parts.iter().map(|part| part.len()).sum();
         // SAFETY: an IoSlice is an iovec, and their number is that of the slice.
@@ -97,10 +97,10 @@ impl Tun {
         self.descriptor.as_raw_fd()
     }
 
-    /// Frames that the namespace sent but that did not fit into the ring.
+    /// Number of frames that the namespace sent and that did not fit into the ring.
     ///
     /// # Errors
-    /// If the counters cannot be read.
+    /// If the kernel's counters cannot be read.
     pub(crate) fn ring_drops(&self) -> io::Result<u64> {
         let devices = self.namespace.run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         transmit_drops(&devices, &self.name).ok_or_else(|| {
@@ -109,15 +109,15 @@ impl Tun {
     }
 }
 
-/// A device's transmit drops in `/proc/net/dev`: receive has 8 columns, then transmit has bytes,
-/// packets, errors and drops.
+/// A device's count of dropped outgoing packets in `/proc/net/dev`. After 8 columns for receiving,
+/// the columns for sending are bytes, packets, errors and drops.
 fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
     let line =
         devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'))?;
     line.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// The address of a device of this thread's namespace; `None` if there is no such device.
+/// The address of a device in this thread's namespace; `None` if there is no such device.
 ///
 /// # Errors
 /// If the kernel refuses the request.
