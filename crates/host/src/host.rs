@@ -1,4 +1,4 @@
-//! The transmit queue and the device behind it.
+//! A host's transmit queue and its network device.
 
 use std::collections::VecDeque;
 
@@ -8,16 +8,16 @@ use cwndlab_units::{Bytes, Duration, Output, Rate, Stream, Time};
 use crate::config::HostConfig;
 use crate::queue::Queue;
 
-/// A host's device with its queue.
+/// A host's network device with its transmit queue.
 ///
-/// If the link empties the device's buffer, `held` in every method is the part of the buffer that
-/// the link holds at that time; otherwise it is ignored.
+/// If the link empties the device's buffer, the argument `held` of each method is the part of this
+/// buffer that the link still holds; otherwise, `held` is ignored.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
     buffer_bytes: u64,
     queue: Queue<P>,
     device: Device<P>,
-    /// Packets that have left the device and have not been polled.
+    /// Packets that have left the device and have not been polled, with their departure times.
     departed: VecDeque<(Time, P)>,
     counters: HostCounters,
 }
@@ -25,39 +25,41 @@ pub struct Host<P> {
 /// The component that empties the device's buffer.
 #[derive(Clone, Debug)]
 enum Device<P> {
-    /// The device itself, at its rate if it has one, and with a time for each packet.
+    /// The device empties its buffer itself, at its rate if it has one, and with a fixed time for
+    /// each packet.
     Timed {
         rate: Option<Rate>,
         packet_time: Duration,
-        /// Packets in the device, and when each leaves it.
+        /// Packets in the device's buffer, with their departure times.
         packets: VecDeque<(Time, P)>,
         bytes: u64,
-        /// When all packets in the device have left.
+        /// Time at which the last packet in the device's buffer leaves.
         busy_until: Time,
     },
-    /// The link empties the buffer.
+    /// The link empties the device's buffer.
     Link,
 }
 
-/// A packet that the queue's AQM dropped after it had been queued.
+/// A packet that the queue's AQM dropped after it was queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost<P>(pub P);
 
-/// Counts of a host.
+/// Counts of a host's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostCounters {
     /// Packets from sockets.
     pub arrived: u64,
-    /// Packets refused at once, which their sockets notice.
+    /// Packets that did not fit into the queue; their sockets are notified of the drop.
     pub dropped: u64,
-    /// Packets dropped later by the queue's AQM, which look like losses in the network.
+    /// Packets that the queue's AQM dropped later; to TCP, these drops look like losses in the
+    /// network.
     pub lost: u64,
-    /// Packets that have left.
+    /// Packets that have left the device.
     pub departed: u64,
 }
 
 impl<P: Packet> Host<P> {
-    /// Creates an idle device; `random` is the device's own stream.
+    /// Creates an idle device; `random` is a stream of random numbers for this device only.
     pub fn new(config: HostConfig, random: Stream) -> Self {
         let HostConfig { rate, packet_time, .. } = config;
         let device = if rate.is_none() && packet_time == Duration::ZERO {
@@ -80,7 +82,7 @@ impl<P: Packet> Host<P> {
         matches!(self.device, Device::Link)
     }
 
-    /// Queues a packet from a socket, or drops it if there is no room.
+    /// Queues a packet from a socket, or drops the packet if there is no room.
     pub fn handle_packet(&mut self, now: Time, held: Bytes, packet: P) -> Admission {
         self.counters.arrived += 1;
         self.advance(now);
@@ -97,14 +99,14 @@ impl<P: Packet> Host<P> {
         Admission::Queued
     }
 
-    /// The next packet that the queue's AQM dropped after it had been queued.
+    /// The next packet that the queue's AQM dropped after it was queued.
     fn next_lost(&mut self) -> Option<Lost<P>> {
         let packet = self.queue.pop_lost()?;
         self.counters.lost += 1;
         Some(Lost(packet))
     }
 
-    /// Number of consecutive packets of 1500 bytes of this flow for which there is room now.
+    /// Number of consecutive packets of 1500 bytes that this flow may send now without a drop.
     pub fn room(&mut self, now: Time, held: Bytes, flow: u32) -> u32 {
         self.advance(now);
         let in_device = self.device_bytes(held);
@@ -113,8 +115,8 @@ impl<P: Packet> Host<P> {
         self.queue.room(flow, free)
     }
 
-    /// The next packet that has left by `now`, at port 0; after all of them, packets lost in the
-    /// queue.
+    /// The next packet that has left by `now`, at port 0. When no such packet is left, returns the
+    /// packets that were lost in the queue.
     pub fn poll(&mut self, now: Time, held: Bytes) -> Option<Output<P, Lost<P>>> {
         if let Some((at, packet)) = self.next_departure(now, held) {
             return Some(Output::Packet { at, port: 0, packet });
@@ -138,7 +140,8 @@ impl<P: Packet> Host<P> {
         Some(next)
     }
 
-    /// When [`Host::poll`] next returns something; [`Time::NEVER`] if not before new input.
+    /// Time at which [`Host::poll`] next returns a packet; [`Time::NEVER`] if it returns none
+    /// before new input.
     pub fn wake_time(&mut self, now: Time, held: Bytes) -> Time {
         let wake = self.packet_time(now, held);
         // Reading the first packet may drop others.
@@ -159,7 +162,7 @@ impl<P: Packet> Host<P> {
         }
     }
 
-    /// Packets that have arrived and have not been polled.
+    /// Packets that have arrived at the host's queue and have not been polled.
     pub fn backlog_packets(&self) -> u32 {
         let in_device = match &self.device {
             Device::Timed { packets, .. } => packets.len(),
@@ -168,7 +171,7 @@ impl<P: Packet> Host<P> {
         self.queue.len() + (in_device + self.departed.len()) as u32
     }
 
-    /// The counts so far.
+    /// The counts since the start of the run.
     pub fn counters(&self) -> HostCounters {
         self.counters
     }
@@ -185,7 +188,7 @@ impl<P: Packet> Host<P> {
         in_device == 0 || in_device + u64::from(bytes) <= self.buffer_bytes
     }
 
-    /// Advances a device with a rate until `now`.
+    /// Advances a device that has a rate until `now`.
     fn advance(&mut self, now: Time) {
         while let Device::Timed { packets, bytes, .. } = &mut self.device
             && packets.front().is_some_and(|&(at, _)| at <= now)
@@ -197,7 +200,7 @@ impl<P: Packet> Host<P> {
         }
     }
 
-    /// Moves packets from the queue into a device with a rate while they fit.
+    /// Moves packets from the queue into the buffer of a device that has a rate, while they fit.
     fn feed(&mut self, now: Time) {
         let Device::Timed { rate, packet_time, packets, bytes, busy_until } = &mut self.device
         else {
@@ -217,7 +220,7 @@ impl<P: Packet> Host<P> {
     }
 }
 
-/// Packet size that a socket assumes before there is a packet.
+/// Packet size that a socket assumes before its first packet.
 const FULL_PACKET_BYTES: u64 = 1_500;
 
 #[cfg(test)]
@@ -233,7 +236,7 @@ mod tests {
         Host::new(config, Stream::new(1, "host"))
     }
 
-    /// 12 Mbit/s: 1 ms for 1500 bytes.
+    /// A host with a device of 12 Mbit/s, which sends 1500 bytes in 1 ms.
     fn timed(queue_packets: u32, buffer_bytes: u64) -> Host<Numbered> {
         let rate = Some(Rate::from_mbit_per_sec(12));
         made(HostConfig {
@@ -255,7 +258,7 @@ mod tests {
         admissions.filter(|&admission| admission == Admission::Queued).count()
     }
 
-    /// The next packet that leaves, and its departure time.
+    /// The next packet that leaves the host, and its departure time.
     fn depart(host: &mut Host<Numbered>, now: Time, held: Bytes) -> Option<(Time, Numbered)> {
         match host.poll(now, held)? {
             Output::Packet { at, packet, .. } => Some((at, packet)),

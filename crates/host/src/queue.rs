@@ -7,13 +7,13 @@ use cwndlab_units::{Stream, Time};
 
 use crate::config::{HostConfig, Qdisc};
 
-/// Packets that wait for the device.
+/// A host's packets that wait for the device.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<P> {
     limit_packets: u32,
     packets: u32,
     order: Order<P>,
-    /// Packets that the AQM dropped after they had been queued.
+    /// Packets that the AQM dropped after they were queued.
     lost: VecDeque<P>,
 }
 
@@ -24,17 +24,18 @@ enum Order<P> {
     Managed(Box<Managed<P>>),
 }
 
-/// A queue whose AQM decides which packet is next and which packets it drops.
+/// A queue whose AQM decides which packet leaves next and which packets are dropped.
 #[derive(Clone, Debug)]
 struct Managed<P> {
     discipline: Discipline<P>,
     /// The packet that leaves next, already dequeued by the AQM.
     first: Option<P>,
-    /// Whether a socket's packet is never refused, because drops affect the longest queue instead.
+    /// Whether the queue accepts every packet from a socket and drops packets of the longest flow
+    /// instead.
     takes_all: bool,
 }
 
-/// Deficit round robin over flows as in fq (tc-fq(8)): flows whose queue was empty are served
+/// Deficit round robin over flows as in fq (tc-fq(8)): a flow whose queue was empty is served
 /// first, with a larger quantum.
 #[derive(Clone, Debug)]
 struct Fair<P> {
@@ -51,14 +52,14 @@ struct Flow<P> {
     is_listed: bool,
 }
 
-/// `quantum` and `initial_quantum` of fq: two and ten Ethernet packets.
+/// `quantum` of fq: two full Ethernet packets; `initial_quantum` is ten.
 const QUANTUM_BYTES: i64 = 2 * 1_514;
 const INITIAL_QUANTUM_BYTES: i64 = 10 * 1_514;
 /// `flow_limit` of fq.
 const FLOW_LIMIT_PACKETS: u32 = 100;
 
 impl<P: Packet> Queue<P> {
-    /// Creates an empty queue; `random` is the queue's own stream.
+    /// Creates an empty queue; `random` is a stream of random numbers for this queue only.
     pub(crate) fn new(config: &HostConfig, random: Stream) -> Self {
         let order = if let Some(management) = config.qdisc.management() {
             let limit = Some(config.queue_packets);
@@ -81,8 +82,8 @@ impl<P: Packet> Queue<P> {
         self.packets
     }
 
-    /// Number of packets of a flow that there is room for, if `beside` packets may be queued in
-    /// addition to the limit because the device has room for them.
+    /// Number of packets that this flow may still queue. The device has room for `beside` packets,
+    /// which are allowed in addition to the queue's limit.
     pub(crate) fn room(&self, flow: u32, beside: u32) -> u32 {
         let all = self.limit_packets.saturating_add(beside).saturating_sub(self.packets);
         match &self.order {
@@ -152,7 +153,7 @@ impl<P: Packet> Queue<P> {
         packet
     }
 
-    /// The next packet that was dropped after it had been queued.
+    /// The next packet that the AQM dropped after it was queued.
     pub(crate) fn pop_lost(&mut self) -> Option<P> {
         self.lost.pop_front()
     }
@@ -178,7 +179,8 @@ impl<P: Packet> Fair<P> {
         flow.packets.push_back(packet);
     }
 
-    /// Advances to a flow with a packet and credit, which is then the first of its list.
+    /// Advances to the next flow that has a packet and credit; this flow is then the first of its
+    /// list.
     fn front(&mut self) -> Option<&P> {
         loop {
             let is_new = !self.new.is_empty();

@@ -1,28 +1,30 @@
-//! The receive side: packets that arrive close together are taken from the device together, and
-//! consecutive packets of one flow are merged into one (GRO), so that TCP answers once.
+//! The receive side of a host: packets that arrive within a short interval are taken from the
+//! device together, and consecutive packets of one flow are merged into one (GRO), so that TCP
+//! acknowledges them once.
 
 use core::convert::Infallible;
 use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Time};
 
-/// A packet that can be merged with the next one.
+/// A packet that can be merged with the next packet of its flow.
 pub trait Merge {
-    /// Appends `next` if it is the continuation of this packet. Returns whether it is.
+    /// Appends `next` if its data continue the data of this packet. Returns whether `next` was
+    /// appended.
     fn merge(&mut self, next: &Self) -> bool;
 
-    /// Whether `other` belongs to the same connection.
+    /// Whether `other` belongs to the same connection as this packet.
     fn is_of_same_flow(&self, other: &Self) -> bool;
 }
 
-/// Packets that a device has received and its host has not processed.
+/// Packets that a device has received and that its host has not processed yet.
 #[derive(Clone, Debug)]
 pub struct Receiver<P> {
-    /// How long the device waits for further packets before it raises an interrupt.
+    /// Time for which the device waits for further packets before it raises an interrupt.
     interval: Duration,
     batch: VecDeque<P>,
     due: Time,
-    /// Packets that the host is processing, and the time of their interrupt.
+    /// Packets that the host is processing, and the time of the interrupt that delivered them.
     taken: VecDeque<P>,
     taken_at: Time,
 }
@@ -45,7 +47,7 @@ impl<P: Merge> Receiver<P> {
         }
     }
 
-    /// The next packet of those that arrived before the interrupt, at port 0.
+    /// The next packet, at port 0, of those that arrived before the interrupt.
     pub fn poll(&mut self, now: Time) -> Option<Output<P, Infallible>> {
         if self.taken.is_empty() && self.due <= now {
             core::mem::swap(&mut self.taken, &mut self.batch);
@@ -55,7 +57,8 @@ impl<P: Merge> Receiver<P> {
         Some(Output::Packet { at: self.taken_at, port: 0, packet })
     }
 
-    /// When [`Receiver::poll`] next returns a packet; [`Time::NEVER`] if no packet has arrived.
+    /// Time at which [`Receiver::poll`] next returns a packet; [`Time::NEVER`] if no packet has
+    /// arrived.
     pub fn wake_time(&self) -> Time {
         if self.taken.is_empty() { self.due } else { self.taken_at }
     }
@@ -67,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// A flow and the range of its bytes.
+    /// A flow's number and the range of its bytes.
     #[derive(Clone, Copy, PartialEq, Debug)]
     struct Piece(u8, u32, u32);
 
@@ -85,7 +88,7 @@ mod tests {
         }
     }
 
-    /// All packets that the host gets at `now`.
+    /// All packets that the device delivers at `now`.
     fn all(receiver: &mut Receiver<Piece>, now: Time) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while let Some(Output::Packet { packet, .. }) = receiver.poll(now) {
