@@ -1,4 +1,5 @@
-//! The decision for a goal from the runs of one network: the set, its scores, and its confidence.
+//! Decides which algorithms are good on one network: the set of good algorithms, their scores, and
+//! the confidence in this set.
 
 use crate::paired::Difference;
 use crate::repeat::{self, Prediction};
@@ -10,16 +11,16 @@ use crate::utilities::Utilities;
 /// Confidence level of every reported interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Maximum probability that a set is ever reported as settled although it is not, if it is checked
-/// repeatedly while more runs are made.
+/// Maximum probability that a set is reported as settled although it is not, even if it is checked
+/// again after each new run.
 const SETTLED_ERROR: f64 = 0.1;
 
-/// An estimate with its interval; `None` if there are too few runs.
+/// An estimate with its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
     /// The mean.
     pub estimate: f64,
-    /// The ends of the interval.
+    /// Lower and upper end of the confidence interval; `None` if there are too few runs.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -38,27 +39,29 @@ impl Bounds {
     }
 }
 
-/// The result of the runs of one network.
+/// The decision about the algorithms that ran on one network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
-    /// The set, and the order of all contestants.
+    /// The set of good algorithms, and all algorithms in order of their utility.
     pub choice: Choice,
-    /// Whether runs differ; if not, nothing in them is random.
+    /// Whether the runs of any algorithm differ from each other; if not, the network has no random
+    /// component.
     pub is_random: bool,
-    /// Whether it is known for each contestant whether it belongs to the set. This stays valid if
-    /// it is checked repeatedly while more runs are made.
+    /// Whether it is known of each algorithm whether it belongs to the set. The error probability
+    /// holds even if this is checked again after each new run.
     pub is_settled: bool,
-    /// Predicted outcome of a new experiment with as many repetitions; `None` if there are too few
-    /// repetitions, or if the runs do not differ.
+    /// Predicted outcome of a new experiment with the same number of repetitions; `None` if there
+    /// are too few repetitions, or if the runs do not differ.
     pub prediction: Option<Prediction>,
-    /// The prices at which each contestant is within the zone of the best one.
+    /// For each algorithm, the prices of delay at which it is within the zone of indifference of
+    /// the best algorithm.
     pub spans: Vec<Option<Span>>,
-    /// The contestants that no other contestant beats in both gain and cost.
+    /// The algorithms that no other algorithm beats in both gain and cost.
     pub undominated: Vec<usize>,
 }
 
 /// Decides by the utility, which is gain - price x cost. `gain` and `cost` are logarithms, with a
-/// row for each contestant and a value for each repetition; NaN if a run is missing.
+/// row for each algorithm and a value for each repetition; a missing run is NaN.
 #[must_use]
 pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Decision {
     let utilities = Utilities::weighed(gain, cost, price);
@@ -79,8 +82,8 @@ pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Dec
     }
 }
 
-/// Relative difference between two rows of logarithms: -0.04 means 4 % less. Uses the runs in which
-/// both are finite; `None` without any.
+/// Mean relative difference between two rows of logarithms: -0.04 means 4 % less. Uses the runs in
+/// which both values are finite; `None` if there are no such runs.
 #[must_use]
 pub fn relative_change(ours: &[f64], theirs: &[f64]) -> Option<Bounds> {
     Difference::between(ours, theirs).map(|found| Bounds::of(found).map(libm::expm1))

@@ -1,7 +1,7 @@
-//! Numerics of the decision: which algorithms are good on a link, and with what confidence.
+//! Statistics of the decision: which algorithms are good on a link, and with what confidence.
 //!
-//! Everything here is a pure function of numbers, without files, clocks or texts. The *utility* of
-//! runs is judged in natural logarithms, so a difference of 0.03 is 3 %.
+//! Every function of this crate is a pure function of numbers, without files, clocks or texts. The
+//! *utility* of a run is a natural logarithm, so a difference of 0.03 is 3 %.
 //!
 //! ```text
 //! runs -> Utilities -> choose() -> Choice: scores, the set, its order
@@ -36,5 +36,5 @@ pub use select::{Choice, Rule, Score, choose};
 pub use trade_off::{Line, Span};
 pub use utilities::Utilities;
 
-/// Minimum number of pairs for predictions about other random draws.
+/// Minimum number of paired runs for predicting the outcome of a new experiment.
 pub const LEAST_PAIRS: usize = 6;

@@ -1,44 +1,46 @@
-//! Figures of a run for the goals of bulk data.
+//! Goodput and delay of a run, for the goals of bulk transfers.
 
 use core::cmp::Ordering;
 
-/// Queueing delay below which a shorter delay hardly matters: a frame of a 50 Hz call.
+/// Queueing delay below which a further reduction hardly matters: the duration of a frame of a
+/// call with 50 frames per second.
 pub const DELAY_FLOOR_MS: f64 = 20.0;
 
 /// Goodput assumed for a starved flow, because 0 has no logarithm.
 pub const STARVED_MBIT_S: f64 = 0.01;
 
-/// Figures of a flow; NaN if undefined.
+/// Goodput, delay and times of one flow; NaN if undefined.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowFigures {
-    /// Payload that the application read in the window.
+    /// Goodput of the payload that the application read in the measurement window.
     pub goodput_mbit_s: f64,
-    /// 95th percentile of the round-trip time in the window.
+    /// 95th percentile of the round-trip time in the measurement window.
     pub rtt_p95_ms: f64,
     /// Minimum round-trip time.
     pub rtt_base_ms: f64,
-    /// End of the flow.
+    /// Time at which the flow ended.
     pub end_s: f64,
-    /// Length of the window, which ends with the flow.
+    /// Length of the measurement window, which ends with the flow.
     pub window_s: f64,
 }
 
-/// Figures of a run in which one contestant sends all flows between the same two hosts; NaN if
-/// undefined.
+/// Goodput and delay of a run in which one algorithm sends all flows between the same two hosts;
+/// NaN if undefined.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RunFigures {
-    /// Mean logarithm of the flows' goodput.
+    /// Mean of the logarithms of the flows' goodputs.
     pub log_goodput: f64,
-    /// Mean logarithm of the flows' 95th percentile of queueing delay plus [`DELAY_FLOOR_MS`].
+    /// Mean over the flows of the logarithm of (95th percentile of the queueing delay +
+    /// [`DELAY_FLOOR_MS`]).
     pub log_queueing_delay: f64,
     /// Goodput of all flows together.
     pub goodput_mbit_s: f64,
-    /// Mean of the flows' 95th percentile of the round-trip time.
+    /// Mean over the flows of the 95th percentile of the round-trip time.
     pub rtt_p95_ms: f64,
 }
 
 impl RunFigures {
-    /// Computes the figures of a run with these flows.
+    /// Computes goodput and delay of a run with these flows.
     #[must_use]
     pub fn of(flows: &[FlowFigures]) -> Self {
         let shortest_ms = flows.iter().map(|flow| flow.rtt_base_ms).fold(f64::NAN, f64::min);
@@ -74,7 +76,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum(&known) / known.len() as f64
 }
 
-/// A compensated sum (Kahan 1965), as in the tables of the command line.
+/// A compensated sum (Kahan 1965); the tables of the command line use the same method.
 fn sum(values: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0, 0.0);
     for value in values {
@@ -86,7 +88,8 @@ fn sum(values: &[f64]) -> f64 {
     sum
 }
 
-/// Data of all flows divided by the time in which at least one flow was measured.
+/// Goodput of all flows together: their data divided by the time in which at least one flow was
+/// measured.
 fn together(flows: &[FlowFigures]) -> f64 {
     let mut known: Vec<&FlowFigures> =
         flows.iter().filter(|flow| !flow.goodput_mbit_s.is_nan()).collect();

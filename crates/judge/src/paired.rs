@@ -1,26 +1,28 @@
-//! Paired differences between two contestants.
+//! Paired differences between the runs of two algorithms.
 
 use crate::student;
 
-/// A mean difference over pairs, and its standard error.
+/// Mean of paired differences, and the standard error of this mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
-    /// The mean over pairs.
+    /// The mean of the differences.
     pub mean: f64,
-    /// Standard error of the mean; infinite with a single pair.
+    /// Standard error of the mean; infinite if there is only one pair.
     pub error: f64,
     /// Number of pairs.
     pub pairs: usize,
 }
 
 impl Difference {
-    /// `ours` minus `theirs` over the pairs in which both are finite; `None` without any.
+    /// Mean of `ours` minus `theirs` over the pairs in which both are finite; `None` if there are
+    /// no such pairs.
     #[must_use]
     pub fn between(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         Self::of(ours.iter().zip(theirs).map(|(a, b)| a - b).filter(|d| d.is_finite()))
     }
 
-    /// The mean of values without pairs, as if they were paired with zero.
+    /// The mean of unpaired values and its standard error; each value counts as a difference from
+    /// zero.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         // Welford 1962: one pass, no cancellation.
         let (mut pairs, mut mean, mut squares) = (0_usize, 0.0, 0.0);

@@ -1,39 +1,41 @@
-//! Robustness: is a choice good on networks like this one?
+//! Robustness: is an algorithm that was chosen on one network also good on similar networks?
 //!
-//! A *draw* is one network, with values from the declared ranges of everything that was assumed.
-//! Each draw is simulated with few repetitions, so its utilities are noisy, and the maximum of
-//! noisy values is too high. The *lead* of a contestant is the difference between its utility and
-//! that of the choice. How much a lead varies by chance is known from repetitions of one network.
-//! The leads in all draws are therefore shrunk towards their mean (empirical Bayes, Efron and
-//! Morris 1975): the larger the part of their variance that chance explains, the more. Each draw
-//! then counts with the probability that the choice is good on it.
+//! A *draw* is a similar network: each assumed value is replaced by a random value from its
+//! declared range. Each draw is simulated with few repetitions, so its utilities are noisy, and
+//! the maximum of noisy values is too high. The *lead* of an algorithm is its utility minus that
+//! of the chosen algorithm. Repetitions on one network show how much a lead varies by chance. The
+//! leads in all draws are shrunk towards their mean (empirical Bayes, Efron and Morris 1975); they
+//! are shrunk more if chance explains a larger part of their variance. Each draw then counts with
+//! the probability that the chosen algorithm is good on it.
 
 use crate::utilities::Utilities;
 
-/// The result for a choice over a population.
+/// Robustness of a chosen algorithm over a population of similar networks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Robustness {
-    /// Probability that the choice is within the zone of the best on a network of the population.
+    /// Probability that the chosen algorithm is within the zone of indifference of the best
+    /// algorithm on a network of the population.
     pub is_good: f64,
-    /// That probability for each draw; NaN if a run is missing.
+    /// For each network of the population, the probability that the chosen algorithm is good on
+    /// it; NaN if a run is missing.
     pub by_draw: Vec<f64>,
-    /// Mean difference between the utility of the best contestant of each draw and that of the
-    /// choice.
+    /// Mean over the population of the utility of the best algorithm on each network minus that of
+    /// the chosen algorithm.
     pub regret: f64,
-    /// The contestant with the highest mean over the population.
+    /// The algorithm with the highest mean utility over the population.
     pub leader: usize,
 }
 
-/// Evaluates a choice over a population.
+/// Evaluates a chosen algorithm over a population of similar networks.
 ///
-/// `draws` has a column for each network, and `weights` a weight for each network. `noise`
-/// contains for each contestant the standard deviation, due to chance, of the difference between
-/// its utility and that of the choice in one draw. Draws with a missing run are ignored; `None` if
-/// no draw is left.
+/// `draws` has a column for each network, and `weights` a weight for each network. For each
+/// algorithm, `noise` contains the standard deviation, due to chance, of its utility minus that of
+/// the chosen algorithm on one network. Networks with a missing run are ignored; returns `None` if
+/// no network is left.
 ///
 /// # Panics
 ///
-/// Panics if lengths differ.
+/// Panics if `draws`, `weights` and `noise` do not fit each other in length.
 #[must_use]
 pub fn robustness(
     draws: &Utilities,

@@ -1,19 +1,20 @@
-//! Prediction: would other random draws on the same link give the same result?
+//! Prediction: would a new experiment with other random seeds on the same link give the same
+//! result?
 //!
-//! The prediction is a Monte Carlo simulation. Each trial draws a *truth* (a distribution of
-//! results that is compatible with the runs), draws as many fresh repetitions from this truth, and
-//! chooses again. A truth consists of the runs with random weights, as in the Bayesian bootstrap
-//! (Rubin, The Bayesian Bootstrap, 1981); the fresh repetitions are drawn from the runs with these
-//! weights. Therefore, if a contestant collapses less often in a truth than in the runs, it has
-//! both a higher mean and fewer collapses in the fresh repetitions. Whole repetitions are
-//! weighted, which preserves the correlation between contestants. Deviations from the mean are
-//! widened, so that the means of truths vary by the standard error.
+//! The prediction is a Monte Carlo simulation. Each trial draws a *truth*: a distribution of
+//! results that is compatible with the runs. The trial draws as many fresh repetitions from this
+//! truth as there were runs, and selects again. A truth consists of the runs with random weights,
+//! as in the Bayesian bootstrap (Rubin, The Bayesian Bootstrap, 1981); the fresh repetitions are
+//! drawn from the runs with these weights. Therefore, an algorithm that collapses less often in a
+//! truth than in the runs has a higher mean and fewer collapses in the fresh repetitions. Whole
+//! repetitions are weighted, which preserves the correlation between algorithms. Deviations from
+//! the mean are widened, so that the means of truths vary by the standard error.
 //!
-//! The leader leads partly by luck, so a contestant may be as good as the leader. The prior
-//! probability of this is a third for each contestant (`ODDS_OF_A_TIE`); the runs update this
-//! probability (by a Bayes factor, [`crate::sequence::evidence`]). In each trial, it is drawn
-//! which contestants are as good as the leader; these get the leader's mean when fresh repetitions
-//! are drawn.
+//! The leader leads partly by luck, so another algorithm may be as good as the leader. The prior
+//! probability of this is a third for each algorithm (`ODDS_OF_A_TIE`); the runs update this
+//! probability (by a Bayes factor, [`crate::sequence::evidence`]). Each trial first draws which
+//! algorithms are as good as the leader, and gives them the leader's mean when it draws fresh
+//! repetitions.
 
 use cwndlab_units::Stream;
 
@@ -24,23 +25,23 @@ use crate::utilities::Utilities;
 
 const TRIALS: usize = 800;
 
-/// Prior odds that a contestant equals the leader.
+/// Prior odds that an algorithm is exactly as good as the leader.
 const ODDS_OF_A_TIE: f64 = 0.5;
 
-/// Probabilities that a new experiment with as many repetitions has the same result.
+/// Probabilities that a new experiment with the same number of repetitions has the same result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
-    /// Probability that the fresh set contains the current leader.
+    /// Probability that the set of a new experiment contains the current leader.
     pub leader_stays: f64,
-    /// Probability that the fresh set is the same.
+    /// Probability that a new experiment selects the same set.
     pub same_set: f64,
-    /// Probability of a good selection: the leader's true mean is within the zone of the best
-    /// contestant's.
+    /// Probability of a good selection: the leader's true mean is within the zone of indifference
+    /// of the best algorithm's true mean.
     pub leader_is_good: f64,
 }
 
-/// Predicts the outcome of a new experiment with as many repetitions; `None` if there are too few
-/// pairs.
+/// Predicts the outcome of a new experiment with the same number of repetitions; `None` if there
+/// are too few pairs.
 #[must_use]
 pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     let choice = choose(utilities, rule);
@@ -75,7 +76,8 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     })
 }
 
-/// Probability of each contestant, in order, to equal the leader, which is first.
+/// For each algorithm, in order of utility, the probability that it is exactly as good as the
+/// leader, which is the first.
 fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
     let of = |&each: &usize| {
         let chance = |behind| ODDS_OF_A_TIE / (ODDS_OF_A_TIE + evidence(behind));
@@ -84,7 +86,8 @@ fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
     choice.order.iter().map(of).collect()
 }
 
-/// Shifts that give contestants drawn as equal the leader's mean.
+/// For each algorithm, the shift of its utilities that gives it the leader's mean, if it was drawn
+/// as equal to the leader.
 fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
     let mut shifts = vec![0.0; truth.len()];
     for each in 1..truth.len() {
@@ -95,14 +98,15 @@ fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
     shifts
 }
 
-/// Weights of the repetitions, which sum to 1.
+/// Random weights of the repetitions, which sum to 1.
 struct Weights {
     of_each: Vec<f64>,
     up_to: Vec<f64>,
 }
 
 impl Weights {
-    /// Draws uniformly from all possible weights: exponential variables divided by their sum.
+    /// Draws weights uniformly from all possible weights: exponential variables divided by their
+    /// sum.
     fn random(pairs: usize, draws: &mut Stream) -> Self {
         let waits: Vec<f64> = (0..pairs).map(|_| -libm::log(1.0 - draws.unit())).collect();
         let sum: f64 = waits.iter().sum();
@@ -118,14 +122,15 @@ impl Weights {
         Self { of_each, up_to }
     }
 
-    /// Draws a repetition according to the weights.
+    /// Draws a repetition with a probability that is its weight.
     fn draw(&self, draws: &mut Stream) -> usize {
         let at = draws.unit();
         self.up_to.partition_point(|&reached| reached <= at).min(self.up_to.len() - 1)
     }
 }
 
-/// Means of the contestants in order, and the deviations of their repetitions.
+/// For each algorithm, in order of utility: its mean, and the deviations of its repetitions from
+/// this mean.
 struct Centred {
     means: Vec<f64>,
     deviations: Vec<Vec<f64>>,
@@ -149,7 +154,7 @@ impl Centred {
         Self { means, deviations }
     }
 
-    /// The contestants' means with these weights of the repetitions.
+    /// The algorithms' means with these weights of the repetitions.
     fn means_with(&self, weights: &Weights) -> Vec<f64> {
         let deviation = |own: &Vec<f64>| -> f64 {
             own.iter().zip(&weights.of_each).map(|(value, weight)| value * weight).sum()
@@ -157,7 +162,8 @@ impl Centred {
         self.means.iter().zip(&self.deviations).map(|(mean, own)| mean + deviation(own)).collect()
     }
 
-    /// For each contestant, whether the set of as many fresh repetitions contains it.
+    /// For each algorithm, whether it belongs to the set that a new experiment with the same
+    /// number of repetitions selects.
     fn fresh_set(
         &self,
         shifts: &[f64],

@@ -1,41 +1,42 @@
-//! Selection of the set of good contestants.
+//! Selection of the set of good algorithms.
 //!
-//! The *leader* has the highest mean utility. Another contestant is in the set if it is probably
-//! within the zone of indifference of the leader, or if it could well be better:
+//! The *leader* has the highest mean utility. Another algorithm is in the set if it is probably
+//! within the zone of indifference of the leader, or if it may well be better than the leader:
 //!
 //! ```text
 //! behind <= max(zone - t(1 - outside) x standard error,
 //!               min(t(1 - ahead) x standard error, reach) for each step (ahead, reach))
 //! ```
 //!
-//! By default, a contestant is in the set if it is within the zone of the leader with a
-//! probability of 0.8 or more. It is also in the set if it is better than the leader with a
-//! probability of at least 0.08 (if it is at most 4.5 % behind the leader), 0.125 (at most 6 %
-//! behind) or 0.3 (farther behind). The first condition keeps contestants that are worse by a
-//! negligible amount (Bechhofer 1954); the others are subset selection (Gupta 1965, with paired
-//! differences). The lower these probabilities, the more often the set contains the best
-//! contestant, but also worse contestants: with ten noisy runs, there is a trade-off. If standard
-//! errors are about as large as the zone, the low probabilities decide, so that other runs give
-//! the same set. If standard errors are many times the zone, the probability of 0.3 decides,
-//! because most contestants that may be better than the leader are then far from the best.
-//! `bench/verdicts.py` measures the results.
+//! By default, an algorithm is in the set if it is within the zone of indifference of the leader
+//! with a probability of at least 0.8. It is also in the set if it is better than the leader with
+//! a probability of at least 0.08 (if it is at most 4.5 % behind the leader), 0.125 (at most 6 %
+//! behind) or 0.3 (farther behind).
 //!
-//! An additional contestant that does not become the leader changes no score, order, difference or
-//! margin of the others, so the set loses no member.
+//! The first condition keeps algorithms that are worse by a negligible amount (Bechhofer 1954);
+//! the other conditions are subset selection (Gupta 1965, with paired differences). With lower
+//! probabilities, the set contains the best algorithm more often, but also more of the worse ones;
+//! with ten noisy runs, neither can be avoided. If standard errors are about as large as the zone,
+//! the low probabilities decide, so that a new experiment selects the same set. If standard errors
+//! are many times the zone, the probability of 0.3 decides, because most algorithms that may be
+//! better than the leader are then far from the best. `bench/verdicts.py` measures the results.
+//!
+//! Adding an algorithm that does not become the leader changes no score, order, difference or
+//! margin of the other algorithms, so none of them leaves the set.
 
 use crate::paired::Difference;
 use crate::student;
 use crate::utilities::Utilities;
 
-/// The conditions for membership of the set.
+/// The conditions under which an algorithm belongs to the set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
     /// Negligible difference of utility: 0.03 is 3 %.
     pub zone: f64,
-    /// Steps, each with the minimum probability of being better than the leader, and the maximum
-    /// distance behind the leader up to which this probability applies.
+    /// Steps: a minimum probability of being better than the leader, and the maximum distance
+    /// behind the leader up to which this probability applies.
     pub ahead: [(f64, f64); 3],
-    /// Maximum probability of being outside of the zone.
+    /// Maximum probability of being outside of the zone of indifference.
     pub outside: f64,
 }
 
@@ -49,39 +50,39 @@ impl Default for Rule {
 /// A contestant's score.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Score {
-    /// Mean utility and its own standard error.
+    /// Mean utility with the standard error of this mean.
     pub utility: Difference,
-    /// Paired difference to the leader; 0 for the leader.
+    /// Paired difference from the leader; 0 for the leader.
     pub behind: Difference,
-    /// Maximum distance behind the leader with which the contestant is in the set.
+    /// Maximum distance behind the leader at which the algorithm is in the set.
     pub margin: f64,
-    /// Whether it is in the set.
+    /// Whether the algorithm is in the set.
     pub is_good: bool,
 }
 
-/// The result of the selection.
+/// The set of good algorithms, and the scores of all algorithms.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
-    /// Contestants with a result, by descending mean.
+    /// Algorithms with at least one run, by descending mean utility.
     pub order: Vec<usize>,
-    /// An entry for each contestant; `None` if it has no result.
+    /// The score of each algorithm; `None` if the algorithm has no run.
     pub scores: Vec<Option<Score>>,
 }
 
 impl Choice {
-    /// The contestants in the set, the leader first.
+    /// The algorithms in the set, the leader first.
     pub fn good(&self) -> impl Iterator<Item = usize> + '_ {
         self.order.iter().copied().filter(|&each| self.scores[each].is_some_and(|s| s.is_good))
     }
 
-    /// The contestant with the highest mean.
+    /// The algorithm with the highest mean utility.
     #[must_use]
     pub fn leader(&self) -> Option<usize> {
         self.order.first().copied()
     }
 }
 
-/// Chooses the set of good contestants.
+/// Chooses the set of good algorithms.
 #[must_use]
 pub fn choose(utilities: &Utilities, rule: Rule) -> Choice {
     let mut order: Vec<usize> =
@@ -105,19 +106,20 @@ fn score(utilities: &Utilities, each: usize, leader: usize, rule: Rule) -> Optio
     Some(Score { utility, behind, margin, is_good: behind.mean <= margin })
 }
 
-/// The maximum distance behind the leader as a function of the difference's standard error.
+/// The maximum distance behind the leader at which an algorithm is in the set, as a function of
+/// the standard error of this distance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Margin {
     zone: f64,
-    /// Steps: the distance in standard errors at which a contestant may be ahead, and its upper
-    /// bound.
+    /// Steps: the maximum distance behind the leader in standard errors, and the maximum absolute
+    /// distance up to which this step applies.
     ahead: [(f64, f64); 3],
-    /// Standard errors by which a contestant must be inside the zone.
+    /// Number of standard errors by which an algorithm must be inside the zone of indifference.
     inside: f64,
 }
 
 impl Margin {
-    /// The margin for a number of pairs.
+    /// The margin for the given number of paired runs.
     pub(crate) fn new(pairs: usize, rule: Rule) -> Self {
         // With a single pair nothing is known about chance, which the caller reports.
         let t =
@@ -129,7 +131,7 @@ impl Margin {
         }
     }
 
-    /// The maximum distance within the set for this standard error.
+    /// The maximum distance behind the leader for this standard error.
     pub(crate) fn at(self, error: f64) -> f64 {
         if error.is_finite() {
             let within_zone = self.zone - self.inside * error;

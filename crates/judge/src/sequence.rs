@@ -1,18 +1,19 @@
-//! Confidence sequences: intervals that all contain the true value, with the stated probability,
-//! even if they are computed again after each new run.
+//! Confidence sequences: intervals computed after each new run, which with the stated probability
+//! all contain the true value.
 //!
-//! The one-sample t statistic with unknown variance, mixed over a normal prior of the effect's
-//! size (Lai 1976; Wang and Ramdas 2024, "Anytime-valid t-tests and confidence sequences for
-//! Gaussian means with unknown variance", theorem 3.2 with the right Haar prior of the scale).
+//! The method uses the one-sample t statistic with unknown variance, mixed over a normal prior of
+//! the effect size (Lai 1976; Wang and Ramdas 2024, "Anytime-valid t-tests and confidence
+//! sequences for Gaussian means with unknown variance", theorem 3.2 with the right Haar prior of
+//! the scale).
 
 use crate::paired::Difference;
 
-/// Precision of the prior of the effect size, in pairs: determines for which numbers of pairs
-/// intervals are narrowest. 0.3 is best for about 10 to 40.
+/// Precision of the prior of the effect size, in pairs: this value determines for which number of
+/// pairs the intervals are narrowest. 0.3 is best for about 10 to 40 pairs.
 const PRIOR_PAIRS: f64 = 0.3;
 
 /// Half the width of the interval around the mean. With a probability of 1 - `error`, the
-/// intervals of all numbers of pairs contain the true mean.
+/// intervals for all numbers of pairs contain the true mean.
 #[must_use]
 pub fn half_width(difference: Difference, error: f64) -> f64 {
     let pairs = difference.pairs as f64;
@@ -31,8 +32,8 @@ pub fn half_width(difference: Difference, error: f64) -> f64 {
 }
 
 /// Evidence against a true mean of zero: the Bayes factor in favour of a mean drawn from the prior
-/// (see `PRIOR_PAIRS`), which is an e-value. Infinite if the values do not vary and their mean is
-/// not zero.
+/// (see `PRIOR_PAIRS`), which is an e-value. The result is infinite if the values do not vary and
+/// their mean is not zero.
 #[must_use]
 pub fn evidence(difference: Difference) -> f64 {
     let pairs = difference.pairs as f64;

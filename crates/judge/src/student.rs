@@ -1,11 +1,13 @@
 //! Student's t distribution with integer degrees of freedom.
 //!
-//! Closed forms of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+//! The formulas are the closed forms of Abramowitz and Stegun, Handbook of Mathematical Functions,
+//! 26.7.3 and 26.7.4.
 
-/// Bisections of an interval of at most 1e7: the result is exact within a float's resolution.
+/// Number of bisections, which reduce an interval of at most 1e7 to the resolution of a 64-bit
+/// float.
 const BISECTIONS: usize = 90;
 
-/// Probability that a t variable with `freedom` degrees of freedom is below `t`.
+/// Probability that a t-distributed variable with `freedom` degrees of freedom is below `t`.
 ///
 /// # Panics
 ///
@@ -37,7 +39,7 @@ pub fn probability_below(t: f64, freedom: usize) -> f64 {
     0.5 + within / 2.0
 }
 
-/// The quantile: a t variable is below it with this probability.
+/// The quantile: the value below which a t-distributed variable lies with this probability.
 ///
 /// # Panics
 ///
@@ -61,7 +63,7 @@ pub fn quantile(probability: f64, freedom: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Abramowitz and Stegun, table 26.10.
+    /// Expected values from Abramowitz and Stegun, table 26.10.
     #[test]
     fn quantiles_are_those_of_the_table() {
         for (probability, freedom, expected) in [

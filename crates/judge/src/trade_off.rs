@@ -1,14 +1,14 @@
-//! The trade-off: at which price of delay does each contestant lead?
+//! The trade-off: at which price of delay does each algorithm have the highest utility?
 //!
-//! Utility is linear in the price d of delay: U = gain - d x cost. So each contestant is a line,
-//! and the leaders over all prices are the lines' upper envelope, which is exact and needs no grid.
+//! Utility is linear in the price d of delay: U = gain - d x cost. Each algorithm is therefore a
+//! line, and the upper envelope of all lines shows exactly which algorithm leads at each price.
 
-/// A contestant's utility as a function of the price of delay.
+/// An algorithm's utility as a function of the price of delay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Line {
-    /// Mean logarithm of goodput.
+    /// Mean logarithm of the algorithm's goodput.
     pub gain: f64,
-    /// Mean logarithm of delay.
+    /// Mean logarithm of the algorithm's delay.
     pub cost: f64,
 }
 
@@ -18,19 +18,19 @@ impl Line {
     }
 }
 
-/// A range of prices.
+/// A range of prices of delay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Span {
     /// Minimum.
     pub low: f64,
-    /// Maximum; infinite if there is no bound.
+    /// Highest price; infinite if there is no upper bound.
     pub high: f64,
 }
 
-/// The prices, from 0 on, at which a contestant is within `zone` of the best; `None` if there are
-/// none.
+/// The prices, from 0 on, at which an algorithm's utility is less than the highest utility by at
+/// most `zone`; `None` if there are no such prices.
 ///
-/// The distance to the best is convex in the price, so the prices form one range.
+/// The distance to the highest utility is convex in the price, so these prices form one range.
 #[must_use]
 pub fn span(lines: &[Line], contestant: usize, zone: f64) -> Option<Span> {
     let own = lines[contestant];
@@ -49,8 +49,8 @@ pub fn span(lines: &[Line], contestant: usize, zone: f64) -> Option<Span> {
     (low <= high).then_some(Span { low, high })
 }
 
-/// The contestants that are not dominated: no other contestant is at least as good in both gain
-/// and cost, and better in one of them.
+/// The algorithms that are not dominated: no other algorithm is at least as good in both gain and
+/// cost, and better in one of them.
 #[must_use]
 pub fn undominated(lines: &[Line]) -> Vec<usize> {
     let beats = |a: &Line, b: &Line| {
@@ -59,7 +59,7 @@ pub fn undominated(lines: &[Line]) -> Vec<usize> {
     (0..lines.len()).filter(|&each| !lines.iter().any(|other| beats(other, &lines[each]))).collect()
 }
 
-/// The contestant with the highest utility at a price; `None` without contestants.
+/// The algorithm with the highest utility at a price; `None` if there are no algorithms.
 #[must_use]
 pub fn leader_at(lines: &[Line], price: f64) -> Option<usize> {
     (0..lines.len()).max_by(|&a, &b| lines[a].at(price).total_cmp(&lines[b].at(price)))

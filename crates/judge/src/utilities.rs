@@ -1,8 +1,8 @@
-//! Utilities of contestants in each run.
+//! Utilities of the algorithms in each run.
 
-/// The utility of each contestant in each repetition.
+/// The utility of each algorithm in each repetition.
 ///
-/// Repetitions are paired: within a repetition, all contestants meet the same random draws. A
+/// Repetitions are paired: within a repetition, all algorithms run with the same random numbers. A
 /// missing run is NaN.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Utilities {
@@ -10,7 +10,7 @@ pub struct Utilities {
 }
 
 impl Utilities {
-    /// Takes a row for each contestant, with a value for each repetition.
+    /// Takes a row for each algorithm, with a value for each repetition.
     ///
     /// # Panics
     ///
@@ -22,7 +22,7 @@ impl Utilities {
         Self { rows }
     }
 
-    /// The utilities of runs as gain - price x cost.
+    /// The utilities of runs, computed as gain - price x cost.
     ///
     /// # Panics
     ///
@@ -57,13 +57,13 @@ impl Utilities {
         self.rows.first().map_or(0, Vec::len)
     }
 
-    /// A contestant's utilities; NaN for missing runs.
+    /// An algorithm's utilities; NaN for missing runs.
     #[must_use]
     pub fn of(&self, contestant: usize) -> &[f64] {
         &self.rows[contestant]
     }
 
-    /// A contestant's mean over the existing runs; NaN without any.
+    /// Mean of an algorithm's utilities without missing runs; NaN if the algorithm has no run.
     #[must_use]
     pub fn mean(&self, contestant: usize) -> f64 {
         let (sum, count) = self.rows[contestant]
@@ -73,7 +73,7 @@ impl Utilities {
         sum / f64::from(count)
     }
 
-    /// Whether any contestant's runs differ from each other.
+    /// Whether the runs of any algorithm differ from each other.
     #[must_use]
     pub fn differ(&self) -> bool {
         self.rows.iter().any(|row| {
@@ -82,7 +82,7 @@ impl Utilities {
         })
     }
 
-    /// The repetitions in which all these contestants have a run.
+    /// The repetitions in which all these algorithms have a run.
     pub(crate) fn complete(&self, contestants: &[usize]) -> Vec<usize> {
         (0..self.repetitions())
             .filter(|&at| contestants.iter().all(|&each| self.rows[each][at].is_finite()))
