@@ -1,4 +1,4 @@
-//! The helper: one process with one thread that reads requests and writes answers.
+//! The helper process: reads requests and writes answers, with a single thread.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -108,10 +108,7 @@ impl Helper {
 fn not_loaded(name: &KernelName) -> Refusal {
     Refusal::new(
         RefusalKind::Request,
-        format!(
-            "the algorithm {name} has not been loaded by this \
-        process"
-        ),
+        format!("the algorithm {name} has not been loaded by this process"),
     )
 }
 
@@ -121,7 +118,7 @@ enum Next {
     End,
 }
 
-/// Lines from a descriptor, read with a timeout.
+/// Lines from a file descriptor, read with a timeout.
 struct Lines {
     descriptor: RawFd,
     pending: Vec<u8>,

@@ -1,19 +1,19 @@
-//! Positions of an algorithm's name and parameters in an object, from the object's own BTF type
-//! information.
+//! Positions of an algorithm's name and parameters in a compiled object, from the BTF type
+//! information of the object.
 
 use libbpf_rs::ReferencesType;
 use libbpf_rs::btf::types::{DataSec, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
 use std::ops::Range;
 
-/// Position of `name` in the table of hooks.
+/// Byte positions of the algorithm's `name` in the table of hooks.
 pub(crate) fn name_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
     let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
     let offset = member_offset(&ops, "name")?;
     Some(offset..offset + NAME_BYTES)
 }
 
-/// Position of a parameter in `.rodata`.
+/// Byte positions of a parameter in the section `.rodata`.
 pub(crate) fn parameter_bytes(btf: &Btf<'_>, parameter: &str) -> Option<Range<usize>> {
     let (start, block) = constant(btf, "cc_parameters")?;
     let block = Struct::try_from(block).ok()?;
@@ -21,13 +21,13 @@ pub(crate) fn parameter_bytes(btf: &Btf<'_>, parameter: &str) -> Option<Range<us
     Some(at..at + size_of::<u32>())
 }
 
-/// Position in `.rodata` of the random seed of an object compiled for recording.
+/// Byte positions in `.rodata` of the random seed of an object compiled for recording.
 pub(crate) fn seed_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
     let (start, _) = constant(btf, "cc_record_seed")?;
     Some(start..start + size_of::<u64>())
 }
 
-/// Offset and type of a variable in `.rodata`.
+/// Offset and type of a constant in the section `.rodata`.
 fn constant<'btf>(btf: &'btf Btf<'_>, name: &str) -> Option<(usize, BtfType<'btf>)> {
     let section: DataSec<'_> = btf.type_by_name(".rodata")?;
     section.iter().find_map(|entry| {

@@ -1,12 +1,12 @@
-//! Algorithms in the running Linux kernel: opens an object, sets its name and parameters, verifies,
-//! attaches, pins and records it.
+//! Runs algorithms in the Linux kernel: opens a compiled object, sets its name and parameters, and
+//! verifies, attaches, pins and records the algorithm.
 //!
 //! An object is a file of `algorithms/` that clang has compiled for BPF (`algorithms/port/bpf.h`).
-//! This crate's program works in a separate process and receives requests as lines of JSON
-//! ([`protocol`]): when it ends, for whatever reason, the kernel detaches its algorithms unless
-//! they were pinned.
+//! The program of this crate runs in a separate process and receives requests as lines of JSON
+//! ([`protocol`]). When this process ends, for whatever reason, the kernel detaches the algorithms
+//! that are not pinned.
 //!
-//! On other systems, only the types of the protocol exist.
+//! On systems other than Linux, this crate contains only the types of the protocol.
 
 mod name;
 pub mod protocol;

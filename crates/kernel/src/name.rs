@@ -1,16 +1,17 @@
-//! The kernel's names of cwndlab's algorithms.
+//! Names of cwndlab's algorithms in the kernel.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// `cl_` and eight hexadecimal digits from a hash of source and parameters: studies that load
-/// different versions of an algorithm never collide, and the kernel has no such names of its own.
+/// `cl_` and eight hexadecimal digits from a hash of source and parameters. Studies that load
+/// different versions of an algorithm therefore never use the same name, and no name equals that
+/// of an algorithm of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KernelName(String);
 
-/// The error for a text that is not such a name.
+/// The error for a text that is not the name of an algorithm loaded by cwndlab.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is not the name of an algorithm loaded by cwndlab: such names are cl_ and eight \

@@ -1,4 +1,4 @@
-//! Pins keep an algorithm in the kernel after its process has ended.
+//! Pins, which keep an algorithm in the kernel after the process that loaded it has ended.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,16 +11,17 @@ use crate::protocol::{Refusal, RefusalKind};
 /// Mount point of the BPF file system.
 const BPF_FOLDER: &str = "/sys/fs/bpf";
 
-/// cwndlab's folder in that file system.
+/// cwndlab's folder in the BPF file system.
 const OUR_FOLDER: &str = "/sys/fs/bpf/cwndlab";
 
 /// The kernel's `BPF_FS_MAGIC`.
 const BPF_MAGIC: libc::c_long = 0xcafe_4a11;
 
-/// Returns the path of a new pin; mounts the file system and creates the folder if necessary.
+/// Returns the path of a new pin; mounts the BPF file system and creates cwndlab's folder if
+/// necessary.
 ///
 /// # Errors
-/// If the entry is not a plain name, the folder cannot be created or the pin already exists.
+/// If `entry` is not a plain file name, the folder cannot be created or the pin already exists.
 pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
     let path = pin_path(entry)?;
     mount_if_missing()

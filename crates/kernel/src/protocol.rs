@@ -1,6 +1,7 @@
-//! Requests and answers of the helper: one JSON object per line, one answer per request, in order.
+//! Requests and answers of the helper process: one JSON object per line, one answer per request,
+//! in order.
 //!
-//! The helper ends when its standard input ends.
+//! The helper process ends when its standard input ends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,36 +14,37 @@ use crate::KernelName;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Verify an object and register its algorithm.
+    /// Verify a compiled object and register its algorithm in the kernel.
     Load {
         /// Path of the object, compiled for BPF.
         object: PathBuf,
-        /// The name under which the kernel will know the algorithm.
+        /// The name under which the kernel will list the algorithm.
         name: KernelName,
         /// Values of parameters that differ from the defaults.
         #[serde(default)]
         parameters: BTreeMap<String, u32>,
-        /// Random seed of an object compiled with `-DCC_RECORD`; the kernel draws one if it is
-        /// missing or 0.
+        /// Random seed of an object compiled with `-DCC_RECORD`; the kernel draws a seed if the
+        /// value is missing or 0.
         #[serde(default)]
         seed: Option<u64>,
-        /// Keep the algorithm after the helper ends, pinned under this entry of the folder of pins.
+        /// Keep the algorithm in the kernel after the helper ends: the file name of the pin in
+        /// cwndlab's folder of the BPF file system.
         #[serde(default)]
         pin: Option<String>,
     },
-    /// Unload an algorithm that this helper loaded: new sockets no longer find it.
+    /// Unload an algorithm that this helper loaded: new sockets can no longer use it.
     Unload {
         /// The algorithm.
         name: KernelName,
     },
-    /// Remove a pin, and with it an algorithm that no helper holds.
+    /// Remove a pin. The kernel unloads its algorithm unless a helper still holds it.
     Unpin {
-        /// The entry of the folder of pins.
+        /// The file name of the pin in cwndlab's folder of the BPF file system.
         pin: String,
     },
-    /// Start writing the calls of a loaded algorithm's hooks to a file.
+    /// Start to record the calls of a loaded algorithm's hooks to a file.
     Record {
-        /// The algorithm, whose object was compiled with `-DCC_RECORD`.
+        /// The algorithm to record; its object was compiled with `-DCC_RECORD`.
         name: KernelName,
         /// The file to create.
         file: PathBuf,
@@ -69,9 +71,9 @@ pub enum Request {
 pub enum Answer {
     /// The request succeeded.
     Done,
-    /// The recording or trace ended.
+    /// The recording or the trace has ended.
     Recorded {
-        /// Number of records in its file.
+        /// Number of records in the file.
         calls: u64,
     },
     /// The request failed.
@@ -81,37 +83,37 @@ pub enum Answer {
 /// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The kind, for programs.
+    /// The kind of refusal, for programs.
     pub kind: RefusalKind,
-    /// One sentence, for people.
+    /// One sentence that explains the refusal to people.
     pub message: String,
-    /// Last lines printed by the kernel and libbpf; often empty.
+    /// Last lines that the kernel and libbpf printed; often empty.
     pub log: Vec<String>,
 }
 
-/// Kinds of refusals, one for each remedy.
+/// Kinds of refusals; each needs a different remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
-    /// The request is invalid.
+    /// The request to the helper is invalid.
     Request,
-    /// The file is not the object of an algorithm.
+    /// The file is not the compiled object of an algorithm.
     Object,
-    /// A parameter is unknown.
+    /// The algorithm does not have this parameter.
     Parameter,
     /// The process may not load BPF programs.
     Permission,
     /// The kernel lacks a required feature.
     Kernel,
-    /// The licence is not one that the kernel accepts.
+    /// The kernel does not accept the algorithm's licence.
     Licence,
-    /// A program exceeds the verifier's limits, or its state exceeds the socket's space.
+    /// The algorithm exceeds the verifier's limits, or its state exceeds the space in the socket.
     TooLarge,
-    /// The verifier rejects the program for another reason.
+    /// The verifier rejects the algorithm for another reason.
     Verifier,
-    /// A hook is missing that the kernel requires.
+    /// The algorithm lacks a hook that the kernel requires.
     MissingHook,
-    /// An algorithm of this name already exists.
+    /// The kernel already has an algorithm of this name.
     NameTaken,
     /// A file or pin cannot be created or does not exist.
     File,

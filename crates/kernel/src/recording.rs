@@ -13,8 +13,8 @@ use crate::protocol::{Refusal, RefusalKind};
 pub(crate) const NOT_RECORDING: &str =
     "the object was compiled without recording; compile it with -DCC_RECORD";
 
-/// A recording in progress; its file contains consecutive `struct cc_record` of
-/// `algorithms/port/record.h`.
+/// A recording in progress; its file contains consecutive records of the type `struct cc_record`
+/// (`algorithms/port/record.h`).
 pub(crate) struct Recording {
     ring: RingBuffer<'static>,
     file: Rc<RefCell<Written>>,
@@ -27,7 +27,7 @@ struct Written {
 }
 
 impl Recording {
-    /// Starts to record an algorithm.
+    /// Starts to record the calls of an algorithm's hooks.
     ///
     /// # Errors
     /// If the object was compiled without recording or the file cannot be created.
@@ -54,7 +54,7 @@ impl Recording {
         self.ring.consume_raw();
     }
 
-    /// Ends the recording; returns the number of calls in the file.
+    /// Ends the recording; returns the number of recorded calls.
     ///
     /// # Errors
     /// If the file could not be written.

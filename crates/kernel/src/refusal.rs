@@ -8,10 +8,10 @@ use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 
 use crate::protocol::{Refusal, RefusalKind};
 
-/// Most log lines in a refusal.
+/// Maximum number of log lines in a refusal.
 const LOG_LINES: usize = 30;
 
-/// Messages of libbpf since the last [`start_listening`].
+/// Messages that libbpf has printed since the last [`start_listening`].
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 /// Starts to collect the messages of libbpf, including the verifier's log.
@@ -28,7 +28,7 @@ impl Refusal {
         Self { kind, message: message.to_string(), log: Vec::new() }
     }
 
-    /// The refusal of an object that cannot be opened.
+    /// The refusal for an object that cannot be opened.
     pub(crate) fn not_opened(error: &libbpf_rs::Error) -> Self {
         Self {
             kind: RefusalKind::Object,
@@ -37,7 +37,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal of programs that the kernel does not load.
+    /// The refusal for programs that the kernel does not load.
     pub(crate) fn not_loaded(error: &libbpf_rs::Error) -> Self {
         let said = SAID.lock().expect("no listener panics").clone();
         let (kind, message) = why_not_loaded(&said, error.kind());
@@ -48,7 +48,7 @@ impl Refusal {
         Self { kind, message, log: end_of_log() }
     }
 
-    /// The refusal of a table of hooks that the kernel does not register.
+    /// The refusal for a table of hooks that the kernel does not register.
     pub(crate) fn not_attached(error: &libbpf_rs::Error, name: &dyn Display) -> Self {
         let (kind, message) = match error.kind() {
             ErrorKind::AlreadyExists => (
@@ -74,7 +74,8 @@ impl Refusal {
     }
 }
 
-const NO_PERMISSION: &str = "loading an algorithm into the kernel needs root";
+const NO_PERMISSION: &str =
+    "loading an algorithm into the kernel needs root; run the command as root";
 const NEEDED_KERNEL: &str =
     "Linux 6.4 or later is needed, with BPF, its JIT and /sys/kernel/btf/vmlinux";
 
@@ -102,10 +103,7 @@ fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static 
     } else if has("BPF stack limit") || has("Combined stack size") {
         (
             RefusalKind::TooLarge,
-            Some(
-                "the local variables of the algorithm are too large: they \
-            exceed 512 bytes",
-            ),
+            Some("the local variables of the algorithm are too large: they exceed 512 bytes"),
         )
     } else if has("program isn't referenced anywhere") {
         (RefusalKind::Object, Some("a function that CC_PROG defines is missing in CC_OPS"))
@@ -120,7 +118,7 @@ fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static 
     }
 }
 
-/// The text of an error with its causes, on one line.
+/// The text of an error and its causes, on one line.
 fn chain(error: &libbpf_rs::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Records events of the kernel with programs at tracepoints and functions.
+//! Records events of the kernel with BPF programs at tracepoints and functions.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ impl Tracing {
     /// Attaches every program of an object and writes their records to a file.
     ///
     /// # Errors
-    /// The kernel's reason.
+    /// If the kernel rejects a program; the error contains the kernel's reason.
     pub(crate) fn start(object: &Path, file: &Path) -> Result<Self, Refusal> {
         start_listening();
         let open = ObjectBuilder::default()
