@@ -1,5 +1,6 @@
-//! What a packet costs on a wire: run it under `valgrind --tool=callgrind` with two numbers of
-//! packets; the difference of the instruction counts, divided by that of the packets, is the cost.
+//! Sends packets through a wire, to count the instructions per packet. Run this program under
+//! `valgrind --tool=callgrind` with two numbers of packets, and divide the difference of the
+//! instruction counts by that of the packets.
 //!
 //! ```text
 //! count_instructions [plain|random|trace|red|codel|fq_codel|pie] PACKETS
@@ -11,7 +12,7 @@ use cwndlab_link::{
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Output, Rate, Time};
 
-/// As large as the simulator's segment.
+/// A packet of the same size in memory as a segment of the simulator.
 #[derive(Clone, Copy)]
 struct Segment {
     body: [u64; 9],

@@ -1,32 +1,32 @@
-//! Fields of acknowledgements with which a link drops ACKs that later ones supersede.
+//! The fields of acknowledgements that a link needs to drop ACKs which later ACKs supersede.
 
-/// A TCP packet that acknowledges data; its numbers are sequence numbers, which wrap.
+/// A TCP packet that acknowledges data. Its numbers are sequence numbers, which wrap around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
-    /// Connection and direction of the packet.
+    /// Identifies the connection and the direction of the packet.
     pub connection: u64,
-    /// Next byte that the receiver expects.
+    /// Next sequence number that the receiver expects.
     pub number: u32,
-    /// Ranges received beyond `number` (RFC 2018); unused entries are (0, 0).
+    /// Ranges of data received beyond `number` (RFC 2018); unused entries are (0, 0).
     pub sacks: [(u32, u32); Self::MOST_SACKS],
     /// ECN feedback: the bits AE, ECE and CWR.
     pub echo: u16,
     /// TSval (RFC 7323), if the option is present.
     pub timestamp: Option<u32>,
-    /// Whether it carries no data and no option that could contain other information.
+    /// Whether the packet carries no data, and no option that could contain other information.
     pub is_pure: bool,
 }
 
 impl Ack {
-    /// Maximum number of blocks that fit into TCP's options.
+    /// Maximum number of SACK blocks that fit into the options of a TCP header.
     pub const MOST_SACKS: usize = 4;
 
-    /// Whether a sender that receives this ACK no longer needs the older one.
+    /// Whether a sender that receives this ACK no longer needs the older ACK.
     ///
-    /// As in CAKE's filter (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section
-    /// III.D): this ACK acknowledges more bytes, including SACK blocks, and everything that the
-    /// older one acknowledges. So duplicate ACKs are never superseded, nor ACKs that echo another
-    /// mark or report a duplicate (RFC 2883).
+    /// The rule is that of CAKE's filter (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE",
+    /// 2018, section III.D): this ACK must acknowledge more bytes than the older ACK, including
+    /// SACK blocks, and everything that the older ACK acknowledges. Therefore, duplicate ACKs are
+    /// never superseded, nor ACKs that echo another mark or report a duplicate (RFC 2883).
     pub fn supersedes(&self, older: &Self) -> bool {
         let is_newer = match (self.timestamp, older.timestamp) {
             (Some(own), Some(other)) => !is_before(own, other),
@@ -61,7 +61,7 @@ impl Ack {
     }
 }
 
-/// Whether `a` precedes `b` in sequence space (RFC 9293 section 3.4).
+/// Whether sequence number `a` precedes `b` (RFC 9293 section 3.4).
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

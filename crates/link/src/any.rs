@@ -1,4 +1,4 @@
-//! Any link, selected by an enum, so that no packet needs a call through a pointer.
+//! One type for all links: an enum, so that calls for each packet do not go through a pointer.
 
 use cwndlab_trace::Traces;
 use cwndlab_units::{Bytes, Output, Time};
@@ -11,7 +11,7 @@ use crate::{
     Packet, PathConfig, Scatter, Stages, WifiChannel, WifiConfig, WifiError, Wire, WireConfig,
 };
 
-/// Any of the links.
+/// A link of any kind.
 #[expect(clippy::large_enum_variant, reason = "there are few links, and the wire is the fast case")]
 #[derive(Clone, Debug)]
 pub enum AnyLink<P> {
@@ -19,19 +19,19 @@ pub enum AnyLink<P> {
     Wire(Wire<P>),
     /// Links in series.
     Chain(Box<Chain<P, Self>>),
-    /// A link in each direction.
+    /// A pair of links, one for each direction.
     Duplex(Box<Duplex<Self>>),
     /// A Wi-Fi channel.
     Wifi(Box<WifiChannel<P>>),
     /// A radio cell.
     Cell(Box<Cell<P>>),
-    /// The same delay in both directions.
+    /// The same propagation delay in both directions.
     Distance(Distance<P>),
-    /// The part behind a wire whose packets leave out of order.
+    /// The propagation part of a wire whose packets arrive out of order.
     Scatter(Scatter<P>),
 }
 
-/// Calls the same method of each variant.
+/// Calls the same method of whichever variant the link is.
 macro_rules! dispatch {
     ($any:expr, $link:ident => $call:expr) => {
         match $any {
@@ -47,11 +47,11 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> AnyLink<P> {
-    /// Creates the wires of these stages in series, for the run with this seed; without stages, a
-    /// perfect wire.
+    /// Creates wires in series from these stages, for the run with this seed; without stages,
+    /// creates a perfect wire.
     ///
-    /// `name`, such as `forward`, names the direction; stage 0 is `forward.0` in errors and
-    /// streams.
+    /// `name` is the direction, such as `forward`; in errors and random streams, stage 0 is then
+    /// `forward.0`.
     ///
     /// # Errors
     /// If a stage's settings contradict each other or a trace is missing.
@@ -81,8 +81,8 @@ impl<P: Packet> AnyLink<P> {
 }
 
 impl<P: Packet> AnyLink<P> {
-    /// Creates both directions of a path as one link: port 0 is the network's side, the others are
-    /// its users'.
+    /// Creates both directions of a path as one link: port 0 is the network's side, and each
+    /// further port belongs to a user.
     ///
     /// # Errors
     /// As for [`AnyLink::one_way`].
@@ -95,7 +95,7 @@ impl<P: Packet> AnyLink<P> {
         build.path(config, "")
     }
 
-    /// Puts links in series, if events can number all their stages.
+    /// Connects links in series, if the stage numbers in events suffice for all their stages.
     fn chain(links: Vec<Self>, place: &str) -> Result<Self, ConfigError> {
         if links.iter().map(Stages::stages).sum::<usize>() > usize::from(u16::MAX) {
             let place = place.to_owned();
@@ -105,17 +105,17 @@ impl<P: Packet> AnyLink<P> {
     }
 }
 
-/// Builds the links of a run.
+/// Creates the links of a run from their configuration.
 #[derive(Clone, Copy)]
 struct Builder<'a> {
     traces: &'a Traces,
     run_seed: u64,
-    /// Whether each user has a port, because the path contains a shared medium.
+    /// Whether each user has a port of its own, because the path contains a shared medium.
     has_user_ports: bool,
 }
 
 impl Builder<'_> {
-    /// Builds the link of a path at `place`, which is empty or ends with a dot.
+    /// Creates the link of a path at `place`, which is empty or ends with a dot.
     fn path<P: Packet>(self, config: &PathConfig, place: &str) -> Result<AnyLink<P>, ConfigError> {
         match config {
             PathConfig::Wire(wire) => self.wire(wire, place),
@@ -148,7 +148,7 @@ impl Builder<'_> {
         Ok(AnyLink::Duplex(Box::new(duplex)))
     }
 
-    /// Builds the channel, behind the delay to the server if it has one.
+    /// Creates the Wi-Fi channel, preceded by the delay to the server if there is one.
     fn wifi<P: Packet>(self, config: &WifiConfig, name: &str) -> Result<AnyLink<P>, WifiError> {
         let channel = AnyLink::Wifi(Box::new(WifiChannel::new(config, self.run_seed, name)?));
         Ok(match config.wire_delay {
@@ -185,7 +185,8 @@ impl Builder<'_> {
     }
 }
 
-/// Links made of links call these recursively, so they are separate from the fast path.
+/// Links that contain other links call these functions recursively, so the functions are separate
+/// from the fast path.
 impl<P: Packet> AnyLink<P> {
     #[inline(never)]
     fn handle_composed(&mut self, now: Time, port: u16, packet: P) -> Admission {

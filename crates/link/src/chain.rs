@@ -6,30 +6,30 @@ use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A chain of links, which is itself a link: a packet that leaves one link at a user's port enters
-/// the next at port 0, and a packet that leaves a link at port 0 enters the previous one at its
+/// A chain of links, which is itself a link. A packet that leaves one link at a user's port enters
+/// the next link at port 0; a packet that leaves a link at port 0 enters the previous link at its
 /// user's port.
 ///
-/// So wires and media can be in any order, such as a wire before a cell or one behind a Wi-Fi
-/// channel. The stages are those of its links, from the network's side on; in the uplink, packets
-/// pass them from the last to the first. However late the chain is polled or given packets, its
-/// links act in the order of their times.
+/// Wires and media can therefore be in any order, such as a wire before a cell, or a wire behind a
+/// Wi-Fi channel. The stages of the chain are those of its links, beginning at the network's side;
+/// packets of the uplink pass them from the last to the first. Even if the chain is polled late or
+/// gets packets late, its links act in the order of their times.
 #[derive(Clone, Debug)]
 pub struct Chain<P, L> {
     links: Vec<L>,
-    /// Number of each link's first stage within the chain.
+    /// For each link, the number of its first stage within the chain.
     first_stages: Vec<u16>,
-    /// When there is something to poll.
+    /// Time at which the chain next has output to poll.
     wake: Time,
     /// Outputs that left before they were polled, because a packet arrived late.
     outbox: VecDeque<Output<P, LinkEvent>>,
 }
 
 impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
-    /// Creates a chain of at least one link.
+    /// Creates a chain from at least one link.
     ///
     /// # Panics
-    /// If there is no link, or events cannot number all stages.
+    /// If there is no link, or the stage numbers in events do not suffice for all stages.
     pub fn new(links: Vec<L>) -> Self {
         assert!(!links.is_empty(), "a chain needs a link");
         let mut first = 0;
@@ -45,7 +45,7 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         Self { links, first_stages, wake, outbox: VecDeque::new() }
     }
 
-    /// Advances all links to `now`, and keeps their outputs.
+    /// Advances all links to `now`, and stores their outputs.
     #[cold]
     fn advance(&mut self, now: Time) {
         while let Some(output) = self.poll_links(now) {
@@ -87,7 +87,8 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         };
     }
 
-    /// The link with this stage, advanced to `now`, and the stage's number within the link.
+    /// The link that contains this stage, advanced to `now`, and the number of the stage within
+    /// the link.
     fn find(&mut self, stage: usize, now: Time) -> (&mut L, usize) {
         self.catch_up(now);
         let index = self.first_stages.partition_point(|&first| usize::from(first) <= stage);
@@ -96,7 +97,7 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         (&mut self.links[index], stage - usize::from(self.first_stages[index]))
     }
 
-    /// Advances the links to `now`, which must happen before any of them is used.
+    /// Advances all links to `now`; this must happen before any of them is used.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if self.wake <= now {

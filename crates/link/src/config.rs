@@ -1,8 +1,8 @@
-//! The configuration of a path's stages in the scenario's JSON.
+//! Configuration of the stages of a path in a scenario.
 //!
-//! These types are the only definition of that JSON in Rust. A key that is absent or `null` has its
-//! default; an unknown key is an error. The JSON contains times in nanoseconds and rates in bits
-//! per second; the types here are typed quantities.
+//! The types in this module are the only definition in Rust of the stages' JSON. A key that is
+//! absent or `null` has its default; an unknown key is an error. The JSON contains times in
+//! nanoseconds and rates in bits per second; the types contain typed quantities.
 
 use core::num::NonZeroU32;
 
@@ -11,43 +11,45 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{OpportunityTrace, Probability};
 
-/// One wire of a chain: policer, loss and outages, then the queue, the rate, and the delay.
+/// One wire of a chain. Packets pass the policer, loss and outages, then the queue, the rate, and
+/// the delay.
 ///
-/// The default is a perfect wire: each packet leaves at once.
+/// The default is a perfect wire, which each packet leaves at once.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageConfig {
-    /// Rate at which packets are served.
+    /// Rate at which the wire sends packets.
     #[serde(default, deserialize_with = "null_is_default")]
     pub rate: RateConfig,
-    /// Queue in which packets wait for service.
+    /// Queue in which packets wait to be sent.
     #[serde(default, deserialize_with = "null_is_default")]
     pub queue: QueueConfig,
-    /// Propagation delay, after service.
+    /// Propagation delay, which begins after a packet was sent.
     #[serde(rename = "delay_ns", default, deserialize_with = "null_is_default")]
     pub delay: Duration,
-    /// Random addition to each packet's delay, which does not change the order.
+    /// Random addition to the delay of each packet, which preserves the order of packets.
     #[serde(default)]
     pub jitter: Option<JitterConfig>,
-    /// Rate above which arrivals are dropped, before everything else; none if absent.
+    /// Rate above which arriving packets are dropped, before all other effects; if absent, there
+    /// is no policer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<PoliceConfig>,
-    /// Loss on arrival, before the queue.
+    /// Loss of packets on arrival, before the queue.
     #[serde(default)]
     pub loss: Option<LossConfig>,
-    /// Bytes that the link adds to each packet's IP length, for its rate and its byte limits:
-    /// Ethernet 14, PPP 8.
+    /// Bytes that the link adds to the IP length of each packet, for its rate and its limits in
+    /// bytes: 14 for Ethernet, 8 for PPP.
     ///
     /// If absent, 4 for a Mahimahi trace (see [`crate::OpportunityTrace`]) and otherwise 0.
     #[serde(default)]
     pub framing_bytes: Option<u32>,
-    /// Times in which the link does not work.
+    /// Periods in which the link does not work.
     #[serde(default, deserialize_with = "null_is_default")]
     pub outages: Vec<OutageConfig>,
-    /// Changes at given times.
+    /// Changes of the link at given times.
     #[serde(default, deserialize_with = "null_is_default")]
     pub schedule: Vec<StepConfig>,
-    /// Removal of queued ACKs that later ones supersede; none if absent.
+    /// Removal of queued ACKs that later ACKs supersede; if absent, none are removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
     /// ACK thinning: of the ACKs that carry no other information, one in this many passes; if
@@ -62,20 +64,20 @@ pub struct StageConfig {
     pub transition: Transition,
 }
 
-/// Rate at which packets are served.
+/// Rate at which a wire sends packets.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RateConfig {
-    /// Service takes no time, so nothing is ever queued.
+    /// Sending takes no time, so no packet waits in the queue.
     Unlimited {},
-    /// A packet takes its length divided by the rate.
+    /// Sending a packet takes its length divided by the rate.
     Fixed {
         /// The rate.
         #[serde(rename = "bits_per_sec")]
         rate: Rate,
     },
-    /// A packet leaves as soon as there are tokens for its length; tokens arrive at the rate and at
-    /// most `burst` of them are kept.
+    /// A packet leaves as soon as there are enough tokens for its length. Tokens arrive at the
+    /// rate, and at most `burst` of them are kept.
     ///
     /// A packet longer than `burst` is dropped.
     TokenBucket {
@@ -90,33 +92,35 @@ pub enum RateConfig {
     Mahimahi {
         /// Name under which the caller provides the trace.
         path: String,
-        /// Packet trains that apply instead while the load is light, if they were recorded.
+        /// Packet trains, which apply instead of the trace while the load is light; absent if none
+        /// were recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         light: Option<LightConfig>,
     },
-    /// A log of throughput over time, repeated forever.
+    /// A log of the rate over time, which is repeated forever.
     Log {
         /// Name under which the caller provides the log.
         path: String,
-        /// Whether a rate holds until the next one; otherwise rates are interpolated linearly.
+        /// Whether a rate applies until the next rate; otherwise, rates are interpolated linearly.
         #[serde(default = "yes")]
         hold: bool,
     },
 }
 
-/// Service by recorded packet trains while the load is light.
+/// Use of recorded packet trains while the load is light.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LightConfig {
     /// Name under which the caller provides the packet trains.
     pub path: String,
-    /// Idle time after which a packet begins a train.
+    /// Idle time after which the next packet begins a packet train.
     #[serde(rename = "after_ns")]
     pub after: Duration,
-    /// The part of the trains' delays that is propagation, which the stage's delay includes.
+    /// The part of the packet trains' delays that is propagation; the stage's delay includes it.
     #[serde(rename = "delay_ns")]
     pub delay: Duration,
-    /// Size of the first packet of each train on the wire; the others fill an opportunity.
+    /// Size of the first packet of each train on the wire; each further packet uses one delivery
+    /// opportunity.
     #[serde(default = "opportunity_bytes")]
     pub first_bytes: u32,
 }
@@ -132,11 +136,11 @@ impl Default for RateConfig {
     }
 }
 
-/// Queue in which packets wait. Limits include the packet in service.
+/// Queue in which packets wait. Its limits include the packet that is being sent.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueConfig {
-    /// An arrival that does not fit is dropped.
+    /// Drop-tail: an arriving packet that does not fit is dropped.
     DropTail {
         /// Limit in packets.
         #[serde(default)]
@@ -145,12 +149,12 @@ pub enum QueueConfig {
         #[serde(default)]
         bytes: Option<Bytes>,
     },
-    /// Controlled delay, RFC 8289.
+    /// CoDel (controlled delay), RFC 8289.
     Codel {
         /// Acceptable standing delay.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time for senders to react: a long round trip.
+        /// Time that senders have to react to a drop: a long round-trip time.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -163,17 +167,17 @@ pub enum QueueConfig {
         #[serde(default)]
         bytes: Option<Bytes>,
     },
-    /// A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.
+    /// FQ-CoDel, RFC 8290: a queue for each flow, with CoDel in each queue.
     FqCodel(FqCodelConfig),
-    /// Proportional integral controller enhanced: PIE, RFC 8033.
+    /// PIE (proportional integral controller enhanced), RFC 8033.
     Pie(PieConfig),
-    /// A queue for L4S and a classic queue, coupled: DualPI2, RFC 9332.
+    /// DualPI2, RFC 9332: two coupled queues, one for L4S and one for all other packets.
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2Config),
-    /// Random early detection, Floyd and Jacobson 1993.
+    /// RED (random early detection), Floyd and Jacobson 1993.
     Red(RedConfig),
-    /// While more than the threshold is queued, ECN-capable arrivals are marked and others dropped,
-    /// as DCTCP requires (RFC 8257 section 3.1).
+    /// Step marking, as DCTCP requires (RFC 8257 section 3.1): while the queue is longer than the
+    /// threshold, arriving ECN-capable packets are marked, and other packets are dropped.
     Step {
         /// Threshold in bytes.
         #[serde(default)]
@@ -207,19 +211,20 @@ pub struct FqCodelConfig {
     /// Bytes that a queue may send in its turn.
     #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
     pub quantum: Bytes,
-    /// Acceptable standing delay of each queue.
+    /// Queueing delay that may persist in each queue without drops.
     #[serde(rename = "target_ns", default = "codel_target")]
     pub target: Duration,
-    /// Time for senders to react: a long round trip.
+    /// Time that senders have to react to a drop: a long round-trip time.
     #[serde(rename = "interval_ns", default = "codel_interval")]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     #[serde(default = "fq_codel_ecn")]
     pub ecn: bool,
-    /// Limit of all queues together in packets; excess packets are dropped from the longest queue.
+    /// Maximum number of packets in all queues; if it is exceeded, packets of the longest queue
+    /// are dropped.
     #[serde(default)]
     pub packets: Option<u32>,
-    /// Limit of all queues together in bytes.
+    /// Maximum number of bytes in all queues.
     #[serde(default)]
     pub bytes: Option<Bytes>,
 }
@@ -231,11 +236,11 @@ pub struct PieConfig {
     /// Target queueing delay.
     #[serde(rename = "target_ns", default = "pie_target")]
     pub target: Duration,
-    /// Length of a burst that is accepted without drops after a calm period.
+    /// Duration of a burst that is accepted without drops after a period of low delay.
     #[serde(rename = "burst_ns", default = "pie_burst")]
     pub burst: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped while the probability is below
-    /// 10 %.
+    /// Whether ECN-capable packets are marked instead of dropped while the drop probability is
+    /// below 10 %.
     #[serde(default)]
     pub ecn: bool,
     /// Limit in packets.
@@ -253,37 +258,38 @@ pub struct DualPi2Config {
     /// Target queueing delay of the classic queue.
     #[serde(rename = "target_ns", default = "dual_pi2_target")]
     pub target: Duration,
-    /// Longest typical round-trip time, for which the controller is stable.
+    /// Largest expected round-trip time, up to which the controller is stable.
     #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
     pub max_rtt: Duration,
-    /// Delay above which L4S packets are marked.
+    /// Queueing delay above which L4S packets are marked.
     #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
     pub threshold: Duration,
-    /// Limit of both queues together in packets.
+    /// Maximum number of packets in both queues together.
     #[serde(default)]
     pub packets: Option<u32>,
-    /// Limit of both queues together in bytes.
+    /// Maximum number of bytes in both queues together.
     #[serde(default)]
     pub bytes: Option<Bytes>,
 }
 
-/// Active management of a queue that a radio or a device empties; its limits are set separately.
+/// Active queue management of a queue that a radio or a network device empties; the queue's limits
+/// are set separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AqmConfig {
-    /// Controlled delay, RFC 8289.
+    /// CoDel (controlled delay), RFC 8289.
     Codel {
         /// Acceptable standing delay.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time for senders to react.
+        /// Time that senders have to react to a drop.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
         #[serde(default)]
         ecn: bool,
     },
-    /// A queue for each flow, with CoDel in each: RFC 8290.
+    /// FQ-CoDel, RFC 8290: a queue for each flow, with CoDel in each queue.
     FqCodel {
         /// Number of queues into which flows are hashed.
         #[serde(default = "fq_codel_queues")]
@@ -291,96 +297,99 @@ pub enum AqmConfig {
         /// Bytes that a queue may send in its turn.
         #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
         quantum: Bytes,
-        /// Acceptable standing delay of each queue.
+        /// Queueing delay that may persist in each queue without drops.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time for senders to react.
+        /// Time that senders have to react to a drop.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
         #[serde(default = "fq_codel_ecn")]
         ecn: bool,
     },
-    /// Proportional integral controller enhanced: RFC 8033.
+    /// PIE (proportional integral controller enhanced), RFC 8033.
     Pie {
         /// Target queueing delay.
         #[serde(rename = "target_ns", default = "pie_target")]
         target: Duration,
-        /// Length of a burst that is accepted without drops after a calm period.
+        /// Duration of a burst that is accepted without drops after a period of low delay.
         #[serde(rename = "burst_ns", default = "pie_burst")]
         burst: Duration,
-        /// Whether ECN-capable packets are marked instead of dropped, below a probability of 10 %.
+        /// Whether ECN-capable packets are marked instead of dropped while the drop probability is
+        /// below 10 %.
         #[serde(default)]
         ecn: bool,
     },
-    /// A queue for L4S and a classic queue, coupled: DualPI2, RFC 9332.
+    /// DualPI2, RFC 9332: two coupled queues, one for L4S and one for all other packets.
     #[serde(rename = "dualpi2")]
     DualPi2 {
         /// Target queueing delay of the classic queue.
         #[serde(rename = "target_ns", default = "dual_pi2_target")]
         target: Duration,
-        /// Longest typical round-trip time, for which the controller is stable.
+        /// Largest expected round-trip time, up to which the controller is stable.
         #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
         max_rtt: Duration,
-        /// Delay above which L4S packets are marked.
+        /// Queueing delay above which L4S packets are marked.
         #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
         threshold: Duration,
     },
 }
 
-/// Early drops of single packets: a packet that arrives while the queue has `at_packets` packets
+/// Early discard of single packets: a packet that arrives while the queue has `at_packets` packets
 /// is dropped. No further packet is dropped before `spacing_packets` packets have been accepted.
 /// This is a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
 /// management for TCP traffic over 3G links", 2003) with one threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyDiscard {
-    /// Queue length at which packets are dropped.
+    /// Queue length from which an arriving packet is dropped.
     pub at_packets: u32,
-    /// Number of packets accepted before the next drop.
+    /// Number of packets that are accepted before the next drop.
     pub spacing_packets: u32,
 }
 
-/// Random early detection, Floyd and Jacobson 1993.
+/// RED (random early detection), Floyd and Jacobson 1993.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedConfig {
-    /// Average queue length below which nothing is marked.
+    /// Average queue length below which no packet is marked.
     #[serde(rename = "min_bytes")]
     pub min: Bytes,
-    /// Average queue length from which everything is marked, unless `gentle` is set.
+    /// Average queue length from which every packet is marked, unless `gentle` is set.
     #[serde(rename = "max_bytes")]
     pub max: Bytes,
-    /// Limit of the queue itself.
+    /// Maximum number of bytes in the queue.
     #[serde(rename = "limit_bytes", default)]
     pub limit: Option<Bytes>,
-    /// Marking probability at `max`.
+    /// Marking probability when the average queue length reaches `max`.
     #[serde(rename = "max_probability_ppb", default = "red_max_probability")]
     pub max_probability: Probability,
-    /// With each arrival, the average moves towards the current queue length, by 2^-`weight_shift`
-    /// of the difference; 9 is close to the paper's weight of 0.002.
+    /// Each arrival moves the average towards the current queue length by 2^-`weight_shift` of the
+    /// difference; 9 is close to the weight of 0.002 in the paper.
     #[serde(default = "red_weight_shift")]
     pub weight_shift: u32,
-    /// Transmission time of one packet, which determines how fast the average decays while the
-    /// link is idle.
+    /// Transmission time of a packet, which determines how fast the average decays while the link
+    /// is idle.
     ///
     /// If absent, the average does not decay. Linux's RED behaves like this if a token bucket
-    /// takes its packets: the token bucket only peeks at the queue, so RED never notices that the
-    /// queue is empty.
+    /// dequeues its packets: the token bucket first looks at the queue without dequeuing, so RED
+    /// never notices that the queue is empty.
     #[serde(rename = "idle_packet_ns", default)]
     pub idle_packet: Option<Duration>,
     /// Whether ECN-capable packets are marked instead of dropped.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether the probability rises to 1 at twice `max` instead of jumping to 1 at `max`.
+    /// Whether the marking probability rises gradually to 1 while the average grows from `max` to
+    /// twice `max`, instead of jumping to 1 at `max`.
     #[serde(default)]
     pub gentle: bool,
-    /// Whether ECN-capable packets are also dropped when everything would be marked.
+    /// Whether ECN-capable packets are also dropped when every packet would be marked.
     #[serde(default)]
     pub hard_drop: bool,
 }
 
-/// A policer: a packet passes if there are tokens for its length, and is otherwise dropped.
+/// A policer: a packet passes if there are enough tokens for its length; otherwise, the packet is
+/// dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoliceConfig {
@@ -396,7 +405,7 @@ pub struct PoliceConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AckFilter {
-    /// One, so that the loss of an ACK does no harm: CAKE's `ack-filter`.
+    /// One superseded ACK stays, so that the loss of an ACK does no harm: CAKE's `ack-filter`.
     Conservative,
     /// None: CAKE's `ack-filter-aggressive`.
     Aggressive,
@@ -408,45 +417,47 @@ pub enum AckFilter {
 pub enum LossConfig {
     /// Independent losses.
     Iid {
-        /// Probability of a loss.
+        /// Probability that a packet is lost.
         #[serde(rename = "ppb")]
         probability: Probability,
     },
-    /// A chain of two states with a transition after each packet (Gilbert 1960, Elliott 1963).
+    /// Gilbert-Elliott loss: a chain of two states that can change after each packet (Gilbert
+    /// 1960, Elliott 1963).
     GilbertElliott {
-        /// Probability of a transition from good to bad.
+        /// Probability that the state changes from good to bad.
         #[serde(rename = "p_ppb")]
         p: Probability,
-        /// Probability of a transition from bad to good.
+        /// Probability that the state changes from bad to good.
         #[serde(rename = "r_ppb")]
         r: Probability,
-        /// Loss probability in the good state.
+        /// Loss probability of a packet in the good state.
         #[serde(rename = "loss_good_ppb", default)]
         loss_good: Probability,
-        /// Loss probability in the bad state.
+        /// Loss probability of a packet in the bad state.
         #[serde(rename = "loss_bad_ppb", default = "always")]
         loss_bad: Probability,
     },
     /// Regular loss without randomness, for tests and benchmarks.
     Periodic {
-        /// One of this many packets is lost, the last one.
+        /// Of this many packets, the last one is lost.
         every: NonZeroU32,
     },
 }
 
-/// Random addition to each packet's delay.
+/// Random addition to the delay of each packet.
 ///
-/// The order is preserved: no packet leaves before an earlier one, unless [`ReorderConfig`] is set.
+/// Jitter preserves the order: no packet arrives before an earlier packet, unless
+/// [`ReorderConfig`] is set.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum JitterConfig {
-    /// Uniform between 0 and `max`.
+    /// The addition is uniformly distributed between 0 and `max`.
     Uniform {
         /// Largest addition.
         #[serde(rename = "max_ns")]
         max: Duration,
     },
-    /// Normal with mean 0; the total delay is never negative.
+    /// The addition is normally distributed with mean 0; the total delay is never negative.
     Normal {
         /// Standard deviation.
         #[serde(rename = "sigma_ns")]
@@ -458,18 +469,18 @@ pub enum JitterConfig {
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
-    /// Spikes of a Wi-Fi channel with hidden nodes, as in Huitema, Nandakumar and Jennings' tests
-    /// of C4 (draft-huitema-ccwg-c4-test section 2.3). Each packet waits for a Poisson number
-    /// (mean 1) of intervals of 1 ms, the last of which is cut at a random point. A share of the
-    /// packets also waits for a Poisson number (mean 12) of intervals of 7.5 ms.
+    /// Delay spikes of a Wi-Fi channel with hidden nodes, as in the tests of C4 by Huitema,
+    /// Nandakumar and Jennings (draft-huitema-ccwg-c4-test section 2.3). Each packet waits for a
+    /// Poisson number (mean 1) of intervals of 1 ms, the last of which is cut at a random point. A
+    /// share of the packets also waits for a Poisson number (mean 12) of intervals of 7.5 ms.
     Wifi {
-        /// Mean of the added delay, which determines the share of packets that wait for intervals
-        /// of 7.5 ms: none if the mean is 1 ms or less, all if it is 91 ms or more.
+        /// Mean of the additional delay. It determines the share of packets that wait for
+        /// intervals of 7.5 ms: none if the mean is 1 ms or less, all if it is 91 ms or more.
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
-    /// Packets arrive in bunches, at multiples of a period: a network card with an interrupt per
-    /// period, or a radio that wakes up once per period.
+    /// Packets arrive in bunches, at multiples of a period. Causes are a network card with one
+    /// interrupt per period, or a radio that wakes up once per period.
     Bunched {
         /// Time from one bunch to the next.
         #[serde(rename = "period_ns")]
@@ -477,36 +488,37 @@ pub enum JitterConfig {
     },
 }
 
-/// Reordering of a wire's packets.
+/// Reordering of the packets of a wire.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReorderConfig {
-    /// Some packets take longer, so that later ones overtake them.
+    /// Some packets are delayed, so that later packets overtake them.
     Late {
-        /// Probability that a packet takes longer.
+        /// Probability that a packet is delayed.
         #[serde(rename = "ppb")]
         probability: Probability,
         /// Additional delay.
         #[serde(rename = "delay_ns")]
         delay: Duration,
-        /// At most one in this many packets takes longer.
+        /// At most one packet in this many is delayed.
         #[serde(default = "one")]
         gap: NonZeroU32,
     },
-    /// Some packets have no delay and overtake earlier ones, as in netem.
+    /// Some packets skip the delay and overtake earlier packets, as in netem.
     Early {
-        /// Probability that a packet has no delay.
+        /// Probability that a packet skips the delay.
         #[serde(rename = "ppb")]
         probability: Probability,
-        /// At most one in this many packets has no delay.
+        /// At most one packet in this many skips the delay.
         #[serde(default = "one")]
         gap: NonZeroU32,
     },
-    /// A packet with a shorter jitter overtakes packets with a longer one.
+    /// Packets with little jitter overtake packets with more jitter.
     Jitter {},
 }
 
-/// A time in which the link does not work, from `start` up to but not including `stop`.
+/// An outage: a period in which the link does not work, from `start` up to but not including
+/// `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutageConfig {
@@ -525,40 +537,40 @@ pub struct OutageConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutageKind {
-    /// Arrivals are lost; queued packets are still sent.
+    /// Arriving packets are dropped; queued packets are still sent.
     #[default]
     Drop,
-    /// Service pauses; arrivals are queued.
+    /// The link stops sending; arriving packets wait in the queue.
     Hold,
 }
 
-/// A change at a given time. Absent values do not change.
+/// A change of the link at a given time. Settings that are absent stay the same.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConfig {
     /// Time of the change.
     #[serde(rename = "at_ns")]
     pub at: Time,
-    /// New rate; not possible if the rate is a trace.
+    /// New rate of the link; not possible if the rate is given by a trace.
     #[serde(rename = "bits_per_sec", default)]
     pub rate: Option<Rate>,
     /// New delay.
     #[serde(rename = "delay_ns", default)]
     pub delay: Option<Duration>,
-    /// New loss; to end all losses, independent losses with a probability of 0.
+    /// New loss process; to end all losses, independent losses with a probability of 0.
     #[serde(default)]
     pub loss: Option<LossConfig>,
 }
 
-/// Effect of a change of rate or delay on packets that are already queued.
+/// Effect of a change of the rate or the delay on packets that are already queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transition {
-    /// As on a wire: unsent bytes are sent at the new rate, with the delay at their time of
-    /// sending; the order is preserved.
+    /// As on a real wire: bytes that are not sent yet are sent at the new rate, with the delay
+    /// that applies when they are sent. The order of packets is preserved.
     #[default]
     Retime,
-    /// As in Linux's netem: a packet's departure is fixed when it arrives.
+    /// As in Linux's netem: the departure of a packet is fixed when the packet arrives.
     ///
     /// On a wire without a rate, a packet with a shorter delay overtakes packets with a longer
     /// delay. Token buckets, traces, and queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2,
@@ -586,62 +598,63 @@ fn always() -> Probability {
     Probability::ONE
 }
 
-/// TARGET of RFC 8289 section 5.
+/// Default: TARGET of RFC 8289 section 5.
 fn codel_target() -> Duration {
     Duration::from_millis(5)
 }
 
-/// INTERVAL of RFC 8289 section 5.
+/// Default: INTERVAL of RFC 8289 section 5.
 fn codel_interval() -> Duration {
     Duration::from_millis(100)
 }
 
-/// RFC 8290 section 5.2.5.
+/// Default: number of queues in RFC 8290 section 5.2.5.
 fn fq_codel_queues() -> NonZeroU32 {
     NonZeroU32::new(1024).expect("more than none")
 }
 
-/// tc-fq_codel(8): ECN is on by default, unlike in CoDel and PIE.
+/// Default of tc-fq_codel(8): ECN is on, unlike in CoDel and PIE.
 const fn fq_codel_ecn() -> bool {
     true
 }
 
-/// RFC 8290 section 5.2.4: an Ethernet frame.
+/// Default: quantum of RFC 8290 section 5.2.4, an Ethernet frame.
 fn fq_codel_quantum() -> Bytes {
     Bytes(1514)
 }
 
-/// QDELAY_REF of RFC 8033 section 4.2.
+/// Default: QDELAY_REF of RFC 8033 section 4.2.
 fn pie_target() -> Duration {
     Duration::from_millis(15)
 }
 
-/// MAX_BURST of RFC 8033 section 4.4.
+/// Default: MAX_BURST of RFC 8033 section 4.4.
 fn pie_burst() -> Duration {
     Duration::from_millis(150)
 }
 
-/// "target" of RFC 9332 figure 2.
+/// Default: "target" of RFC 9332 figure 2.
 pub(crate) fn dual_pi2_target() -> Duration {
     Duration::from_millis(15)
 }
 
-/// "RTT_max" of RFC 9332 figure 2.
+/// Default: "RTT_max" of RFC 9332 figure 2.
 pub(crate) fn dual_pi2_max_rtt() -> Duration {
     Duration::from_millis(100)
 }
 
-/// "minTh" of RFC 9332 figure 2.
+/// Default: "minTh" of RFC 9332 figure 2.
 pub(crate) fn dual_pi2_threshold() -> Duration {
     Duration::from_micros(800)
 }
 
-/// Floyd and Jacobson 1993 simulate with 1/50.
+/// Default: Floyd and Jacobson 1993 simulate with 1/50.
 fn red_max_probability() -> Probability {
     Probability::from_ppb(20_000_000).expect("1/50 is a probability")
 }
 
-/// Floyd and Jacobson 1993 recommend 0.002, of which 2^-9 is the nearest power of two.
+/// Default: Floyd and Jacobson 1993 recommend a weight of 0.002, and 2^-9 is the nearest power of
+/// two.
 fn red_weight_shift() -> u32 {
     9
 }

@@ -1,4 +1,4 @@
-//! Counts of a link's stages.
+//! Counts of the packets at a link's stages.
 
 use core::ops::{Add, Sub};
 
@@ -6,7 +6,7 @@ use cwndlab_units::{Bytes, Duration};
 
 use crate::DropReason;
 
-/// Packets and their bytes, including framing.
+/// A number of packets, and of their bytes including framing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Number of packets.
@@ -39,24 +39,24 @@ impl Sub for Tally {
     }
 }
 
-/// Packets dropped, by reason.
+/// Numbers of dropped packets, by the reason of the drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drops {
-    /// Lost by the link.
+    /// Packets lost by the link.
     pub loss: u64,
-    /// Arrived during an outage.
+    /// Packets that arrived during an outage.
     pub outage: u64,
-    /// No room in the queue.
+    /// Packets for which the queue had no room.
     pub overflow: u64,
-    /// Dropped by active queue management.
+    /// Packets dropped by active queue management.
     pub aqm: u64,
-    /// Longer than the link can send.
+    /// Packets longer than the link can send.
     pub too_long: u64,
-    /// Waited longer than the link keeps packets.
+    /// Packets that waited longer than the link keeps packets.
     pub expired: u64,
-    /// Exceeded a policer's rate.
+    /// Packets that exceeded the rate of a policer.
     pub policed: u64,
-    /// ACKs that later ones superseded.
+    /// ACKs that later ACKs superseded.
     pub ack_filtered: u64,
 }
 
@@ -92,10 +92,10 @@ impl Sub for Drops {
     }
 }
 
-/// Counts of one stage of a link in a window of time.
+/// Counts of one stage of a link in a measurement window.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counters {
-    /// Length of the window.
+    /// Length of the measurement window.
     pub window: Duration,
     /// Packets that arrived at the stage.
     pub arrived: Tally,
@@ -103,22 +103,23 @@ pub struct Counters {
     pub delivered: Tally,
     /// Packets dropped.
     pub dropped: Tally,
-    /// The packets of `dropped` by reason.
+    /// The dropped packets by the reason of the drop.
     pub drops: Drops,
-    /// Packets marked "congestion experienced".
+    /// Packets marked with ECN's Congestion Experienced.
     pub marked: Tally,
-    /// Bytes that the link could have sent: a trace's opportunities of 1504 bytes, or rate times
-    /// time.
+    /// Bytes that the link could have sent: 1504 bytes for each opportunity of a trace, or the
+    /// rate times the duration.
     ///
-    /// `None` if the rate is unlimited.
+    /// `None` if the rate of the link is unlimited.
     pub offered: Option<Bytes>,
-    /// Time average of the packets that waited or were in service; `None` for an empty window.
+    /// Mean over time of the number of packets that waited or were being sent; `None` for an empty
+    /// measurement window.
     pub queue_mean_packets: Option<f64>,
-    /// Maximum number of packets that waited or were in service.
+    /// Maximum number of packets that waited or were being sent.
     pub queue_max_packets: u32,
 }
 
-/// Packets that wait or are in service.
+/// Packets that wait or are being sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
     /// Number of packets.

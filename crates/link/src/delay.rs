@@ -1,16 +1,16 @@
-//! Propagation: arrival times of packets.
+//! Propagation delay: the times at which packets arrive at the far end of a link.
 
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::config::JitterConfig;
 use crate::schedule::Steps;
 
-/// A delay that may change at given times, with jitter that preserves the order.
+/// A delay that may change at given times, with jitter that preserves the order of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
     delay: Steps<Duration>,
     jitter: Option<Jitter>,
-    /// Arrival of the previous packet.
+    /// Arrival time of the previous packet.
     previous: Time,
 }
 
@@ -30,8 +30,8 @@ impl Delay {
         Self { delay, jitter, previous: Time::ZERO }
     }
 
-    /// Arrival of a packet sent at `sent`, with the delay at that time, but not before any packet
-    /// that was sent earlier.
+    /// Arrival of a packet sent at `sent`, with the delay that applies at this time. The result is
+    /// not before the arrival of any packet that was sent earlier.
     #[inline]
     pub(crate) fn arrival(&mut self, sent: Time) -> Time {
         self.delay.advance(sent);
@@ -40,8 +40,8 @@ impl Delay {
         self.previous
     }
 
-    /// The delay and the end of its validity, if all packets have the same delay and the last one,
-    /// sent at `sent`, did not wait for another packet's arrival.
+    /// The delay and the time until which it applies, if all packets have the same delay and the
+    /// last packet, sent at `sent`, did not have to wait for an earlier packet's arrival.
     #[inline]
     pub(crate) fn fixed_after(&self, sent: Time) -> Option<(Duration, Time)> {
         let delay = *self.delay.value();
@@ -49,16 +49,16 @@ impl Delay {
         is_fixed.then(|| (delay, self.delay.until()))
     }
 
-    /// Records that a packet behind all others arrives at `arrival`.
+    /// Records that a packet after all others arrives at `arrival`.
     #[inline]
     pub(crate) fn note_arrival(&mut self, arrival: Time) {
         self.previous = arrival;
     }
 
-    /// Arrival of a packet as in netem without a rate: with the delay at the time `came` of its
-    /// enqueueing.
+    /// Arrival of a packet as in netem without a rate: the delay that applied when the packet was
+    /// queued, at `came`, is added.
     ///
-    /// It overtakes packets with a longer delay; jitter alone does not reorder.
+    /// The packet overtakes packets with a longer delay; jitter alone does not reorder packets.
     pub(crate) fn netem_arrival(&mut self, came: Time, sent: Time) -> Time {
         if self.delay.advance(came) {
             self.previous = Time::ZERO;
@@ -69,7 +69,7 @@ impl Delay {
     }
 
     /// Arrival of a packet as in netem with a rate: the delay runs while the packet waits for
-    /// earlier ones to arrive, and its own transmission time follows.
+    /// earlier packets to arrive, and the packet's own transmission time follows.
     pub(crate) fn netem_arrival_with_rate(
         &mut self,
         came: Time,
@@ -82,7 +82,7 @@ impl Delay {
         self.previous
     }
 
-    /// Delay of a packet sent at `sent`, independent of other packets.
+    /// Delay of a packet sent at `sent`, regardless of other packets.
     pub(crate) fn sample_at(&mut self, sent: Time) -> Duration {
         self.delay.advance(sent);
         self.sample(sent)
@@ -99,7 +99,7 @@ impl Delay {
 }
 
 impl Jitter {
-    /// Delay of one packet whose propagation begins at `from`.
+    /// Delay of a packet that begins to propagate at `from`.
     #[inline(never)]
     fn sample(&mut self, from: Time, delay: Duration) -> Duration {
         match self.config {
@@ -129,7 +129,7 @@ impl Jitter {
 }
 
 impl Jitter {
-    /// Delay that collisions and retransmissions add to one packet, for this mean.
+    /// Delay that Wi-Fi collisions and retransmissions add to one packet, for the given mean.
     fn wifi_spike(&mut self, mean: Duration) -> Duration {
         let share = (mean.as_millis_f64() - 1.0) / MOST_SPIKES_MS;
         let mut spike_ms = self.poisson(1.0);
@@ -142,9 +142,9 @@ impl Jitter {
         Duration::from_nanos(libm::round(spike_ms * 1e6) as u64)
     }
 
-    /// Draws a number from a Poisson distribution: the number of uniform numbers that can be
-    /// multiplied before the product is below exp(-mean) (Knuth, The Art of Computer Programming,
-    /// section 3.4.1).
+    /// Draws a number from a Poisson distribution: the number of uniform random numbers that can
+    /// be multiplied before the product is below exp(-mean) (Knuth, The Art of Computer
+    /// Programming, section 3.4.1).
     fn poisson(&mut self, mean: f64) -> f64 {
         let limit = libm::exp(-mean);
         let (mut count, mut product) = (0.0, self.random.unit());
@@ -156,8 +156,7 @@ impl Jitter {
     }
 }
 
-/// Constants of draft-huitema-ccwg-c4-test section 2.3: interval of a retransmission, mean number
-/// of retransmissions of affected packets, and the product of both.
+/// Interval of a retransmission, from draft-huitema-ccwg-c4-test section 2.3.
 const RETRY_MS: f64 = 7.5;
 const MEAN_RETRIES: f64 = 12.0;
 const MOST_SPIKES_MS: f64 = RETRY_MS * MEAN_RETRIES;

@@ -5,19 +5,19 @@ use core::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
 
-/// A direction through a path.
+/// A direction of a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// From the network to a user.
+    /// Direction from the network to a user.
     #[default]
     Forward,
-    /// From a user to the network.
+    /// Direction from a user to the network.
     Reverse,
 }
 
 impl Direction {
-    /// Both directions, in the order of pairs that are indexed by direction.
+    /// Both directions, in the order in which pairs are indexed by direction.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
 
     /// The opposite direction.
@@ -28,8 +28,8 @@ impl Direction {
         }
     }
 
-    /// Port of a shared medium at which packets from or to this user enter; they leave at the port
-    /// of the opposite direction.
+    /// Port of a shared medium at which packets from or to this user enter in this direction; they
+    /// leave at the port of the opposite direction.
     pub const fn port(self, user: u16) -> u16 {
         match self {
             Self::Forward => 0,
@@ -37,7 +37,7 @@ impl Direction {
         }
     }
 
-    /// Name in scenarios and tables.
+    /// Name of the direction in scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",

@@ -1,4 +1,4 @@
-//! A fixed delay in both directions.
+//! A link with the same fixed delay in both directions.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,20 @@ use cwndlab_units::{Duration, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// The distance to a server: a wire with the same delay in both directions, unlimited capacity and
-/// no loss.
+/// The distance to a server: a wire with the same fixed delay in both directions, unlimited
+/// capacity and no loss.
 ///
-/// It has no stage: packets in flight are in no counter and no backlog.
+/// This link has no stage: packets in flight do not appear in any counter or backlog.
 #[derive(Clone, Debug)]
 pub struct Distance<P> {
     delay: Duration,
-    /// Arrival times and packets, towards the users and towards the network.
+    /// Arrival times and packets: those on their way to the users, and those on their way to the
+    /// network.
     ways: [VecDeque<(Time, P)>; 2],
 }
 
 impl<P> Distance<P> {
-    /// Creates a wire with this one-way delay.
+    /// Creates a link with this one-way delay.
     pub fn new(delay: Duration) -> Self {
         Self { delay, ways: [VecDeque::new(), VecDeque::new()] }
     }
@@ -66,7 +67,7 @@ impl<P> Stages for Distance<P> {
     fn begin_window(&mut self, _now: Time) {}
 }
 
-/// Arrival of the first packet in flight; [`Time::NEVER`] if there is none.
+/// Arrival time of the first packet in flight; [`Time::NEVER`] if no packet is in flight.
 fn first_arrival<P>(way: &VecDeque<(Time, P)>) -> Time {
     way.front().map_or(Time::NEVER, |&(at, _)| at)
 }

@@ -1,15 +1,16 @@
-//! Two one-way links as one link with two ports.
+//! Combines two one-way links to a link with two ports.
 
 use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A link in each direction: port 0 is the network's side, port 1 the user's.
+/// A pair of one-way links, one for each direction: port 0 is the network's side, port 1 the
+/// user's.
 ///
-/// Several users share both directions; port 1 is common to all users, unless each has a port of
-/// its own.
+/// All users share both directions; they also share port 1, unless each user has a port of its
+/// own.
 ///
-/// The downlink's stages precede the uplink's.
+/// The stages of the downlink are numbered before those of the uplink.
 #[derive(Clone, Debug)]
 pub struct Duplex<L> {
     down: L,
@@ -18,17 +19,18 @@ pub struct Duplex<L> {
 }
 
 impl<L: Stages> Duplex<L> {
-    /// Creates a link of two independent directions, each of which receives packets at its port 0.
+    /// Creates a link from two independent directions, each of which receives packets at its port
+    /// 0.
     pub fn new(down: L, up: L) -> Self {
         Self { down, up, has_user_ports: false }
     }
 
-    /// Creates a link whose users have a port each, as behind a shared medium.
+    /// Creates a link in which each user has a port, as after a shared medium.
     pub fn with_user_ports(down: L, up: L) -> Self {
         Self { down, up, has_user_ports: true }
     }
 
-    /// Converts an output of one direction to an output of this link.
+    /// Converts an output of one direction to an output of the combined link.
     #[inline]
     fn output<P: Packet>(
         &self,

@@ -1,10 +1,10 @@
-//! Events of a link, for recordings.
+//! Events at a link, which a run can record.
 
 use cwndlab_units::{Duration, Rate};
 
 use crate::OutageKind;
 
-/// Something that happened at a link.
+/// An event at a stage of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkEvent {
     /// Index of the link's stage.
@@ -20,32 +20,32 @@ pub enum LinkEventKind {
     Dropped {
         /// Flow of the packet.
         flow: u32,
-        /// Length with the link's framing.
+        /// Length of the packet with the link's framing.
         bytes: u32,
         /// Reason for the drop.
         reason: DropReason,
     },
-    /// A packet was marked "congestion experienced".
+    /// A packet was marked with ECN's Congestion Experienced.
     Marked {
         /// Flow of the packet.
         flow: u32,
-        /// Length with the link's framing.
+        /// Length of the packet with the link's framing.
         bytes: u32,
     },
     /// An outage began.
     OutageBegan(OutageKind),
     /// An outage ended.
     OutageEnded(OutageKind),
-    /// The schedule changed the rate.
+    /// The schedule changed the rate of the link.
     RateChanged(Rate),
-    /// The schedule changed the delay.
+    /// The schedule changed the delay of the link.
     DelayChanged(Duration),
-    /// The schedule changed the loss.
+    /// The schedule changed the loss process of the link.
     LossChanged,
 }
 
 impl LinkEventKind {
-    /// Name of the event in results.
+    /// Name of the event in the table of events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dropped { reason, .. } => match reason {
@@ -67,7 +67,7 @@ impl LinkEventKind {
         }
     }
 
-    /// Flow of the packet, if the event concerns a packet.
+    /// Flow of the packet, if the event is about a packet.
     pub const fn flow(self) -> Option<u32> {
         match self {
             Self::Dropped { flow, .. } | Self::Marked { flow, .. } => Some(flow),
@@ -75,7 +75,8 @@ impl LinkEventKind {
         }
     }
 
-    /// Value in results: bytes of a packet, bits per second, nanoseconds, or none.
+    /// Value of the event in the table of events: bytes of a packet, bits per second, nanoseconds,
+    /// or none.
     pub const fn value(self) -> Option<u64> {
         match self {
             Self::Dropped { bytes, .. } | Self::Marked { bytes, .. } => Some(bytes as u64),
@@ -89,20 +90,21 @@ impl LinkEventKind {
 /// Reason why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
-    /// The link lost it.
+    /// The link lost the packet.
     Loss,
-    /// It arrived during an outage.
+    /// The packet arrived during an outage.
     Outage,
-    /// The queue had no room for it.
+    /// The queue had no room for the packet.
     Overflow,
-    /// The queue's active management dropped it.
+    /// Active queue management dropped the packet.
     Aqm,
-    /// It was longer than the link can ever send: longer than a burst or an opportunity.
+    /// The packet was longer than the link can ever send: longer than a burst or a delivery
+    /// opportunity.
     TooLong,
-    /// It waited longer than the link keeps packets.
+    /// The packet waited longer than the link keeps packets.
     Expired,
-    /// It exceeded a policer's rate.
+    /// The packet exceeded the rate of a policer.
     Policed,
-    /// It was an ACK that a later one superseded.
+    /// The packet was an ACK that a later ACK superseded.
     AckFiltered,
 }

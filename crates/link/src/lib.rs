@@ -1,14 +1,15 @@
 //! Links as state machines without a clock.
 //!
-//! A link receives packets in [`Link::handle_packet`] and returns them from [`Link::poll`] with the
-//! logical time at which they leave, however late it is polled. It reads no clock and no file and
-//! does not depend on TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
-//! [`Chain`] and [`Duplex`] combine links. [`AnyLink`] is any of these links, selected by an enum.
-//! A shared medium is also a link: port 0 is the network's side, the other ports are its users',
-//! and a packet that enters at port 0 leaves at the port given by [`Packet::user`].
+//! A link receives packets in [`Link::handle_packet`] and returns them from [`Link::poll`] with
+//! the logical time at which they leave, even if it is polled later. A link reads no clock and no
+//! file and does not depend on TCP. [`Wire`] is a one-way link with loss and outages, a queue, a
+//! rate and a delay. [`Chain`] and [`Duplex`] combine links. [`AnyLink`] is any of these links,
+//! selected by an enum. A shared medium is also a link: port 0 is the network's side, and each
+//! other port belongs to a user. A packet that enters at port 0 leaves at the port given by
+//! [`Packet::user`].
 //!
-//! If a packet leaves at the time at which another packet arrives, the departure is handled first,
-//! in all links.
+//! If a packet leaves at the same time as another packet arrives, every link handles the departure
+//! first.
 
 mod ack;
 mod any;

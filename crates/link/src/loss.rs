@@ -5,7 +5,7 @@ use cwndlab_units::Stream;
 use crate::Probability;
 use crate::config::LossConfig;
 
-/// A loss process that advances with each packet.
+/// A random loss process that advances with each packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Loss {
     None,
@@ -14,7 +14,7 @@ pub(crate) enum Loss {
     Periodic { every: u32, left: u32 },
 }
 
-/// Gilbert 1960, Elliott 1963, with thresholds for 64 random bits.
+/// Two-state loss process of Gilbert 1960 and Elliott 1963, with thresholds for 64 random bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     good_to_bad: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Chain {
 }
 
 impl Loss {
-    /// Creates the process, in the good state.
+    /// Creates the loss process in the good state.
     pub(crate) fn new(config: Option<&LossConfig>) -> Self {
         match config {
             None => Self::None,
@@ -51,8 +51,8 @@ impl Loss {
 
     /// Decides whether the next packet is lost.
     ///
-    /// The present state applies to this packet and may change after it. Takes the same number of
-    /// draws for every packet.
+    /// The present state applies to this packet and may change after it. Every packet uses the
+    /// same number of random numbers.
     #[inline]
     pub(crate) fn decide(&mut self, random: &mut Stream) -> bool {
         match self {
@@ -88,7 +88,7 @@ mod tests {
         Probability::from_ppb(ppb).expect("a probability")
     }
 
-    /// Number of losses and number of runs of losses in this many packets.
+    /// Number of losses, and number of sequences of consecutive losses, in this many packets.
     fn count(config: &LossConfig, packets: u32) -> (f64, f64) {
         let mut random = Stream::new(5, "forward.0.loss");
         let mut loss = Loss::new(Some(config));

@@ -1,10 +1,10 @@
-//! Counts of any link's stage: since the start, and since a window began.
+//! Counts of a link's stage: since the start, and since the start of a measurement window.
 
 use cwndlab_units::Time;
 
 use crate::{Backlog, Counters, DropReason, Drops, Tally};
 
-/// Counts of a stage since the start.
+/// Counts of a stage since the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) arrived: Tally,
@@ -12,13 +12,13 @@ pub(crate) struct Counts {
     pub(crate) dropped: Tally,
     pub(crate) drops: Drops,
     pub(crate) marked: Tally,
-    /// Sum of the packets' time in the queue, in nanoseconds.
+    /// Sum over all packets of their time in the queue, in nanoseconds.
     ///
-    /// It wraps, which does not affect differences.
+    /// The sum wraps around, which does not affect differences.
     pub(crate) queue_time: u64,
 }
 
-/// A stage's counts, with their values at the start of a window.
+/// Counts of a stage, and their values at the start of the measurement window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) counts: Counts,
@@ -53,22 +53,22 @@ impl Meter {
         self.counts.drops.add(reason);
     }
 
-    /// Counts a packet that is marked "congestion experienced".
+    /// Counts a packet that was marked with ECN's Congestion Experienced.
     pub(crate) fn mark(&mut self, bytes: u32) {
         self.counts.marked.add(bytes);
     }
 
-    /// When the window began.
+    /// Time at which the measurement window began.
     pub(crate) fn since(&self) -> Time {
         self.since
     }
 
-    /// Begins a window at `now` with these counts.
+    /// Begins a measurement window at `now`, at which the counts have these values.
     pub(crate) fn begin_window(&mut self, counts: Counts, now: Time) {
         (self.before, self.since) = (counts, now);
     }
 
-    /// Counts of the window that ends at `now` with these counts.
+    /// Counts of the measurement window that ends at `now`, at which the counts have these values.
     pub(crate) fn counters(&self, counts: Counts, queue_max_packets: u32, now: Time) -> Counters {
         let before = &self.before;
         let window = now.saturating_since(self.since);
@@ -88,13 +88,14 @@ impl Meter {
     }
 }
 
-/// Current and past occupancy of a queue.
+/// Number of packets in a queue, now and over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Occupancy {
     backlog: Backlog,
-    /// Maximum number of packets since the window began.
+    /// Maximum number of packets since the measurement window began.
     most: u32,
-    /// Integral of the number of packets, in packet-nanoseconds up to the last change. It wraps.
+    /// Integral over time of the number of packets, in packet-nanoseconds up to the last change;
+    /// the integral wraps around.
     time: u64,
     changed_at: Time,
 }
@@ -106,7 +107,7 @@ impl Occupancy {
         self.backlog
     }
 
-    /// Maximum number of packets since the window began.
+    /// Maximum number of packets since the measurement window began.
     pub(crate) fn most(&self) -> u32 {
         self.most
     }
@@ -118,7 +119,7 @@ impl Occupancy {
         self.note_most();
     }
 
-    /// Adds packets that arrive together.
+    /// Adds packets that arrive at the same time.
     #[inline]
     pub(crate) fn enter_together(&mut self, at: Time, packets: Backlog) {
         self.pass_time(at);
@@ -126,8 +127,8 @@ impl Occupancy {
         self.note_most();
     }
 
-    /// Adds a packet after which others may have to leave; [`Occupancy::note_most`] must follow
-    /// them.
+    /// Adds a packet. Because other packets may then have to leave, the caller must call
+    /// [`Occupancy::note_most`] afterwards.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, bytes: u32) {
         self.pass_time(at);
@@ -148,7 +149,7 @@ impl Occupancy {
         self.backlog.bytes -= gone.bytes;
     }
 
-    /// Integral of the number of packets up to `at`, in packet-nanoseconds.
+    /// Integral over time of the number of packets up to `at`, in packet-nanoseconds.
     #[inline]
     pub(crate) fn pass_time(&mut self, at: Time) -> u64 {
         let nanos = at.saturating_since(self.changed_at).as_nanos();

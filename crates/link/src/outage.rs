@@ -1,25 +1,25 @@
-//! Times in which a link does not work.
+//! Periods in which a link does not work.
 
 use cwndlab_units::Time;
 
 use crate::config::{OutageConfig, OutageKind};
 use crate::error::StageError;
 
-/// A time from `start` up to but not including `stop`.
+/// A period from `start` up to but not including `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     pub(crate) start: Time,
     pub(crate) stop: Time,
 }
 
-/// Spans that neither overlap nor touch, in order.
+/// Periods that neither overlap nor touch, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spans {
     spans: Vec<Span>,
 }
 
 impl Spans {
-    /// Outages of one kind; overlapping ones are merged.
+    /// Outages of one kind; overlapping outages are merged.
     pub(crate) fn new(outages: &[OutageConfig], kind: OutageKind) -> Result<Self, StageError> {
         let mut sorted: Vec<Span> = Vec::new();
         for &OutageConfig { start, stop, kind: its_kind } in outages {
@@ -49,12 +49,12 @@ impl Spans {
         self.spans.is_empty()
     }
 
-    /// The span that contains `time`, or else the next one.
+    /// The period that contains `time`, or otherwise the next period.
     pub(crate) fn at_or_after(&self, time: Time) -> Option<Span> {
         self.spans.get(self.spans.partition_point(|span| span.stop <= time)).copied()
     }
 
-    /// End of the span that contains `time`, or `time` if there is none.
+    /// End of the period that contains `time`; `time` itself if no period contains it.
     pub(crate) fn open_from(&self, time: Time) -> Time {
         match self.at_or_after(time) {
             Some(span) if span.start <= time => span.stop,
@@ -63,7 +63,7 @@ impl Spans {
     }
 }
 
-/// Times in which arrivals are lost; queries must not go back in time.
+/// Periods in which arriving packets are lost; the times of queries must not decrease.
 #[derive(Clone, Debug)]
 pub(crate) struct Blackouts {
     spans: Spans,

@@ -1,4 +1,4 @@
-//! The path between the ends in the scenario's JSON.
+//! Configuration of the path between the ends in a scenario.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use crate::{Direction, LightTrace, RateTrace, TraceError, Traces, WifiConfig};
 
 /// The path between the network and its users.
 ///
-/// A wire has two independent directions. Every other kind is a shared medium: one object with port
-/// 0 on the network's side and a port for each user.
+/// A wire has two independent directions. Every other kind of path is a shared medium: one object,
+/// with port 0 on the network's side and a port for each user.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PathConfig {
-    /// Two independent directions, which all users share.
+    /// A wire with two independent directions, which all users share.
     Wire(WireConfig),
-    /// A Wi-Fi channel: the access point is on the network's side, and its stations are the users.
+    /// A Wi-Fi channel: the access point is on the network's side, and the stations are the users.
     Wifi(Box<WifiConfig>),
     /// A radio cell.
     Cell(Box<CellConfig>),
-    /// Links in series, each of which may be a wire or a medium.
+    /// Links in series; each may be a wire or a shared medium.
     Chain(ChainConfig),
 }
 
-/// A stage with its own counters on a user's path in one direction.
+/// A stage with its own counters, which a user's packets pass in one direction of the path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum PathStage<'a> {
-    /// A wire, which all users share; `None` is a wire without any effect.
+    /// A wire, which all users share; `None` is a wire that does not change packets.
     Wire(Option<&'a StageConfig>),
-    /// The user's own queue at a medium.
+    /// The user's own queue at a shared medium.
     Medium,
 }
 
 impl<'a> PathStage<'a> {
-    /// Configuration of a wire.
+    /// Configuration of the stage, if it is a wire.
     pub fn config(self) -> Option<&'a StageConfig> {
         match self {
             Self::Wire(config) => config,
@@ -44,7 +44,7 @@ impl<'a> PathStage<'a> {
     }
 }
 
-/// Links in series, from the network's side on. All users' packets pass all of them.
+/// Links in series, beginning at the network's side. The packets of all users pass all links.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainConfig {
@@ -52,19 +52,20 @@ pub struct ChainConfig {
     pub links: Vec<PathConfig>,
 }
 
-/// Two independent directions, each a chain of stages. An empty list is a wire without any effect.
+/// Two independent directions, each with a list of stages. An empty list is a wire that does not
+/// change packets.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WireConfig {
-    /// From the network to the user.
+    /// Stages from the network to the user.
     pub forward: Vec<StageConfig>,
-    /// From the user to the network.
+    /// Stages from the user to the network.
     #[serde(default)]
     pub reverse: Vec<StageConfig>,
 }
 
 impl PathConfig {
-    /// Number of users; `None` if the path does not distinguish users.
+    /// Number of users; `None` if the path does not distinguish its users.
     pub fn users(&self) -> Option<u16> {
         match self {
             Self::Wire(_) => None,
@@ -77,18 +78,18 @@ impl PathConfig {
         }
     }
 
-    /// Whether a medium grants a device its transmissions, because no wire precedes it.
+    /// Whether a medium determines when a device may send, because no wire precedes the medium.
     pub fn is_granting(&self) -> bool {
         matches!(self, Self::Wifi(_) | Self::Cell(_))
     }
 
-    /// The rates of the path's stages, some of which may name traces.
+    /// The rates of the path's stages; some rates may name traces.
     pub fn rates(&self) -> impl Iterator<Item = &RateConfig> {
         let ways = Direction::BOTH.map(|direction| self.stages(direction));
         ways.into_iter().flatten().filter_map(|stage| Some(&stage.config()?.rate))
     }
 
-    /// Stages that a user's packets pass in a direction, in order.
+    /// The stages that a user's packets pass in a direction, in order.
     pub fn stages(&self, direction: Direction) -> Vec<PathStage<'_>> {
         match self {
             Self::Wire(wire) => {
@@ -114,13 +115,14 @@ impl PathConfig {
         }
     }
 
-    /// Adds the traces that the path names to `traces`, each parsed as the kind that its stage
-    /// requires.
+    /// Adds the traces that the path names to `traces`; each trace is parsed as the kind that its
+    /// stage requires.
     ///
-    /// A trace without contents is skipped: [`AnyLink`](crate::AnyLink) reports it with its stage.
+    /// Skips traces without contents: [`AnyLink`](crate::AnyLink) later reports them with their
+    /// stages.
     ///
     /// # Errors
-    /// If a trace cannot be parsed: its name and the reason.
+    /// If a trace cannot be parsed: the trace's name and the reason.
     pub fn read_traces<C: AsRef<[u8]>>(
         &self,
         contents: &BTreeMap<String, C>,

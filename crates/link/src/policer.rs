@@ -1,7 +1,8 @@
 //! A policer: packets that exceed a rate by more than a burst are dropped, not queued.
 //!
-//! A single-rate token bucket as used by operators and content networks (only the committed bucket
-//! of RFC 2697; Flach and others, "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016).
+//! The policer is a single token bucket, as network operators and content networks use it (only
+//! the committed bucket of RFC 2697; Flach and others, "An Internet-Wide Analysis of Traffic
+//! Policing", SIGCOMM 2016).
 
 use cwndlab_units::Time;
 
@@ -10,24 +11,25 @@ use crate::config::PoliceConfig;
 #[derive(Clone, Debug)]
 pub(crate) struct Policer {
     bits_per_sec: u64,
-    /// Tokens in billionths of a bit: the number that arrives in a nanosecond equals the rate.
+    /// Tokens in billionths of a bit: in a nanosecond, as many arrive as the rate has bits per
+    /// second.
     tokens: u128,
     most: u128,
-    /// Time of the last token count.
+    /// Time at which the tokens were last counted.
     counted_at: Time,
 }
 
 const NANOBITS_PER_BYTE: u128 = 8_000_000_000;
 
 impl Policer {
-    /// Creates a full bucket.
+    /// Creates a policer whose token bucket is full.
     pub(crate) fn new(config: &PoliceConfig) -> Self {
         let most = u128::from(config.burst.0) * NANOBITS_PER_BYTE;
         let bits_per_sec = config.rate.bits_per_sec();
         Self { bits_per_sec, tokens: most, most, counted_at: Time::ZERO }
     }
 
-    /// Takes the tokens of a packet that arrives now, and returns whether there were enough.
+    /// Removes the tokens for a packet that arrives now, and returns whether there were enough.
     pub(crate) fn passes(&mut self, now: Time, bytes: u32) -> bool {
         let elapsed = now.saturating_since(self.counted_at).as_nanos();
         let earned = u128::from(elapsed) * u128::from(self.bits_per_sec);

@@ -1,4 +1,4 @@
-//! A probability as a whole number of parts per billion, so that a scenario contains exact values.
+//! A probability as an integer number of parts per billion, so that values in scenarios are exact.
 
 use cwndlab_units::Stream;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ impl Probability {
     /// Probability 1.
     pub const ONE: Self = Self { ppb: BILLION };
 
-    /// `ppb` parts per billion; `None` if that is more than 1.
+    /// A probability of `ppb` parts per billion; `None` if this is more than 1.
     pub const fn from_ppb(ppb: u32) -> Option<Self> {
         if ppb <= BILLION { Some(Self { ppb }) } else { None }
     }
@@ -34,9 +34,10 @@ impl Probability {
         f64::from(self.ppb) / f64::from(BILLION)
     }
 
-    /// Threshold for `Stream::next_u64`: a number is below it with this probability.
+    /// Threshold for `Stream::next_u64`: the random number is below this threshold with the
+    /// probability.
     ///
-    /// Exact to 2^-64; for probability 1 it is 2^-64 too low.
+    /// The threshold is exact to 2^-64; for a probability of 1, it is 2^-64 too low.
     pub(crate) const fn threshold(self) -> u64 {
         if self.ppb == BILLION {
             u64::MAX
@@ -45,13 +46,13 @@ impl Probability {
         }
     }
 
-    /// Draws whether the event happens this time.
+    /// Draws whether an event with this probability happens.
     pub fn draw(self, random: &mut Stream) -> bool {
         random.next_u64() < self.threshold()
     }
 }
 
-/// More than one billion parts per billion.
+/// The error for more than one billion parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("a probability of {0} parts per billion is above 1: use at most 1000000000")]
 pub struct ProbabilityError(u64);

@@ -1,4 +1,4 @@
-//! The queue of packets on a wire, from the server to the far end, in one ring.
+//! A ring buffer with all packets on a wire, from the queue to the far end.
 //!
 //! ```text
 //!    head                cursor                       tail
@@ -9,31 +9,32 @@ use cwndlab_units::Time;
 
 use crate::{Backlog, Tally};
 
-/// Packets in the order of their arrival at the far end.
+/// Packets on a wire, in the order of their arrival at the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<P> {
-    /// The number of slots is a power of two.
+    /// Slots of the ring buffer; their number is a power of two.
     slots: Vec<Slot<P>>,
-    /// Running numbers, which wrap; a packet's slot is its number modulo the number of slots.
+    /// Running number of the first packet; the numbers wrap around. A packet's slot is its number
+    /// modulo the number of slots.
     head: usize,
     cursor: usize,
     tail: usize,
-    /// Total by which all three numbers have been lowered.
+    /// Total by which all three running numbers have been lowered.
     lowered: usize,
-    /// Bytes of all packets that were pushed, and of those before the cursor.
+    /// Bytes of all packets that were ever added.
     pushed_bytes: u64,
     passed_bytes: u64,
 }
 
-/// A packet with its times.
+/// A packet on a wire, and its times.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot<P> {
-    /// When it arrives at the far end.
+    /// Time at which the packet arrives at the far end.
     pub(crate) arrival: Time,
-    /// When it leaves the server.
+    /// Time at which the packet leaves the server.
     pub(crate) served: Time,
     pub(crate) bytes: u32,
-    /// `None` in a free slot.
+    /// The packet; `None` in a free slot.
     pub(crate) packet: Option<P>,
 }
 
@@ -53,20 +54,20 @@ impl<P> Ring<P> {
         Backlog { packets: self.backlog_packets(), bytes: self.pushed_bytes - self.passed_bytes }
     }
 
-    /// Number of these packets.
+    /// Number of packets that had not left the server at the last call of [`Ring::pass`].
     #[inline]
     pub(crate) fn backlog_packets(&self) -> u32 {
         self.tail.wrapping_sub(self.cursor) as u32
     }
 
-    /// All packets that were ever pushed.
+    /// Number and bytes of all packets that were ever added.
     pub(crate) fn pushed(&self) -> Tally {
         let packets = self.lowered.wrapping_add(self.tail) as u64;
         Tally { packets, bytes: self.pushed_bytes }
     }
 
-    /// Whether fewer than `packets` packets, which must be at least one, have not left the server
-    /// by `now`.
+    /// Whether the number of packets that have not left the server by `now` is less than
+    /// `packets`, which must be at least one.
     ///
     /// Packets leave the server in order.
     #[inline]
@@ -77,7 +78,7 @@ impl<P> Ring<P> {
             || self.slots[self.place(self.tail.wrapping_sub(packets))].served <= now
     }
 
-    /// Removes packets that left the server by `now` from the backlog.
+    /// Removes the packets that left the server by `now` from the backlog.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time) {
         let (mut cursor, mut passed_bytes) = (self.cursor, 0);
@@ -93,14 +94,14 @@ impl<P> Ring<P> {
         self.passed_bytes += passed_bytes;
     }
 
-    /// Removes all packets from the backlog, if all have left the server.
+    /// Removes all packets from the backlog, if all of them have left the server.
     #[inline]
     pub(crate) fn pass_all(&mut self) {
         self.cursor = self.tail;
         self.passed_bytes = self.pushed_bytes;
     }
 
-    /// The packet with `count` packets before it, or `None` if there are not so many.
+    /// The packet that has `count` packets before it; `None` if there are fewer packets.
     #[inline(always)]
     pub(crate) fn behind(&self, count: usize) -> Option<&P> {
         let place = self.place(self.head.wrapping_add(count));
@@ -114,7 +115,7 @@ impl<P> Ring<P> {
         self.push_with(arrival, served, bytes, |place| *place = Some(packet));
     }
 
-    /// Like [`Ring::push`], but `put` constructs the packet in its slot.
+    /// Adds a packet as [`Ring::push`] does; `put` constructs the packet in its slot.
     #[inline(always)]
     pub(crate) fn push_with(
         &mut self,
@@ -136,8 +137,8 @@ impl<P> Ring<P> {
         put(&mut slot.packet);
     }
 
-    /// Moves the last packet before all that arrive later, but not before any that has not left the
-    /// server by `now`.
+    /// Moves the last packet before all packets that arrive later, but not before a packet that
+    /// has not left the server by `now`.
     pub(crate) fn sort_last(&mut self, now: Time) {
         let mut number = self.tail.wrapping_sub(1);
         while number != self.head {
@@ -154,19 +155,19 @@ impl<P> Ring<P> {
         }
     }
 
-    /// Arrival of the first packet.
+    /// Arrival time of the first packet.
     #[inline]
     pub(crate) fn first_arrival(&self) -> Time {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].arrival }
     }
 
-    /// When the first packet leaves the server, or left it.
+    /// Time at which the first packet leaves or left the server.
     #[inline]
     pub(crate) fn first_served(&self) -> Time {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].served }
     }
 
-    /// Removes the first packet, and returns it with its arrival.
+    /// Removes the first packet, and returns it with its arrival time.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, P)> {
         let arrival = self.first_arrival();
@@ -177,10 +178,10 @@ impl<P> Ring<P> {
         Some((arrival, first?))
     }
 
-    /// Like [`Ring::pop`], but for a ring that is not empty, and `take` removes the packet from its
+    /// Removes the first packet of a ring that is not empty; `take` removes the packet from its
     /// slot.
     ///
-    /// Returns the arrival of the next packet.
+    /// Returns the arrival time of the next packet.
     #[inline(always)]
     pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) -> Time {
         let (head, tail) = (self.head, self.tail);
@@ -203,7 +204,7 @@ impl<P> Ring<P> {
         self.slots_from(self.head)
     }
 
-    /// The packets of the backlog.
+    /// The packets that have not left the server.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Slot<P>> {
         self.slots_from(self.cursor)
     }

@@ -8,19 +8,21 @@ use crate::config::ReorderConfig;
 use crate::delay::Delay;
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// The propagation from a wire's server to its far end, in which packets overtake each other.
+/// The propagation from the server of a wire to its far end, during which packets overtake each
+/// other.
 ///
-/// It follows a wire without a delay of its own, loses nothing and has no stage: packets in flight
-/// are in no counter and no backlog. Packets are reordered as in Linux's netem (`reorder` and `gap`
-/// of tc-netem(8)): at most one in `gap`, with a probability.
+/// This link follows a wire without a delay of its own. It loses no packets and has no stage, so
+/// packets in flight do not appear in any counter or backlog. Packets are reordered as in Linux's
+/// netem (`reorder` and `gap` of tc-netem(8)): at most one packet in `gap`, with a probability.
 #[derive(Clone, Debug)]
 pub struct Scatter<P> {
     config: ReorderConfig,
     delay: Delay,
     random: Stream,
-    /// Packets since the last one out of order.
+    /// Number of packets since the last packet that was reordered.
     since: u32,
-    /// Packets by arrival time; those with equal times are in the order of their entry.
+    /// Packets in flight, by arrival time; packets with equal arrival times are in the order of
+    /// their entry.
     under_way: BTreeMap<(Time, u64), P>,
     entered: u64,
 }
@@ -30,7 +32,7 @@ impl<P> Scatter<P> {
         Self { config, delay, random, since: 0, under_way: BTreeMap::new(), entered: 0 }
     }
 
-    /// Arrival of a packet that is sent now.
+    /// Arrival time of a packet that is sent now.
     fn arrival(&mut self, now: Time) -> Time {
         match self.config {
             ReorderConfig::Jitter {} => now + self.delay.sample_at(now),
@@ -50,7 +52,7 @@ impl<P> Scatter<P> {
         }
     }
 
-    /// Decides whether this packet is reordered, and counts it.
+    /// Decides whether this packet is reordered, and counts the packet.
     fn draw_next(&mut self, gap: u32, probability: crate::Probability) -> bool {
         let is_next = self.since + 1 >= gap && probability.draw(&mut self.random);
         self.since = if is_next { 0 } else { self.since.saturating_add(1) };

@@ -1,4 +1,4 @@
-//! Changes at given times, and their events.
+//! Changes of a link at given times, and the events that report them.
 
 use cwndlab_units::{Duration, Rate, Time};
 
@@ -6,10 +6,10 @@ use crate::LinkEventKind;
 use crate::config::{OutageKind, StepConfig};
 use crate::outage::Spans;
 
-/// A value that changes at given times; it advances only forward.
+/// A value that changes at given times; queries must not go back in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps<T> {
-    /// In order of time.
+    /// Times and values of the changes, in order of time.
     steps: Vec<(Time, T)>,
     next: usize,
     now: T,
@@ -17,9 +17,9 @@ pub(crate) struct Steps<T> {
 }
 
 impl<T: Clone> Steps<T> {
-    /// A value and its later changes.
+    /// A value and the list of its later changes.
     ///
-    /// If two changes have the same time, the later one in the list applies.
+    /// If two changes have the same time, the one later in the list applies.
     pub(crate) fn new(first: T, changes: impl Iterator<Item = (Time, T)>) -> Self {
         let mut steps: Vec<(Time, T)> = changes.collect();
         steps.sort_by_key(|&(at, _)| at);
@@ -27,7 +27,7 @@ impl<T: Clone> Steps<T> {
         Self { steps, next: 0, now: first, until }
     }
 
-    /// Advances to `time`. Returns whether the value is new.
+    /// Advances to `time`. Returns whether the value has changed.
     #[inline]
     pub(crate) fn advance(&mut self, time: Time) -> bool {
         time >= self.until && self.step(time)
@@ -45,7 +45,7 @@ impl<T: Clone> Steps<T> {
         is_new
     }
 
-    /// Time of the next change.
+    /// Time of the next change of the value.
     pub(crate) fn until(&self) -> Time {
         self.until
     }
@@ -67,7 +67,7 @@ pub(crate) fn rate_steps(first: Rate, schedule: &[StepConfig]) -> Vec<(Time, Rat
     steps
 }
 
-/// Events known in advance, in order of time.
+/// Events that are known in advance, in order of time.
 pub(crate) fn scheduled_events(
     schedule: &[StepConfig],
     blackouts: &Spans,

@@ -1,14 +1,15 @@
-//! A one-way link: a policer, loss and outages, then a queue, then a rate, then a delay.
+//! A one-way link: packets pass a policer, loss and outages, then a queue, then a rate, then a
+//! delay.
 //!
 //! ```text
 //!   handle_packet(port 0) -> [ police, loss, outage ] -> [ queue -> server ] -> [ delay ] -> poll: port 1
 //! ```
 //!
-//! A packet's departure from the server and its arrival are computed when it is queued, because
-//! everything that determines them is known by then. So one ring holds the packet until it arrives,
-//! and it costs one wake-up. Only queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2, ACK
-//! filters) hold packets in front of the ring until they are dequeued, which costs a second
-//! wake-up.
+//! The time at which a packet leaves the server and the time at which it arrives are computed when
+//! the packet is queued, because everything that determines them is known by then. One ring buffer
+//! holds the packet until it arrives, which costs one wake-up. Only queues that decide on dequeue
+//! (CoDel, FQ-CoDel, DualPI2, ACK filters) hold packets before the ring until they are dequeued,
+//! which costs a second wake-up.
 
 mod build;
 mod dequeue;
@@ -38,52 +39,53 @@ use longest::LongestQueue;
 use on_dequeue::OnDequeue;
 use steady::Steady;
 
-/// A packet is prefetched when this many packets are still before it.
+/// A packet is prefetched when this number of packets is before it.
 const PREFETCHED_PACKETS: usize = 4;
 
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct Wire<P> {
-    /// When there is something to poll.
+    /// Time at which the wire next has output to poll.
     wake: Time,
-    /// When something other than an arrival is due: an event, or the next dequeue.
+    /// Time of the next action that is not an arrival: an event, or the next dequeue.
     other_at: Time,
-    /// Every packet whose departure is known.
+    /// All packets whose departure time is known.
     ring: Ring<P>,
     server: Server,
     queue: Queue,
     delay: Delay,
     framing_bytes: u32,
-    /// Whether anything besides a queue that decides on arrival is in use: loss, outages, a maximum
-    /// packet length, a queue that decides on dequeue.
+    /// Whether the wire has more than a queue that decides on arrival: loss, outages, a maximum
+    /// packet length, or a queue that decides on dequeue.
     has_ingress: bool,
     timing: Timing,
-    /// Treatment of the last packet.
+    /// How the last packet was handled.
     steady: Steady,
-    /// Filters in front of the queue, if any.
+    /// Filters before the queue, if any.
     ingress: Option<Box<IngressFilter>>,
-    /// The queue that replaces `queue` if it decides on dequeue.
+    /// The queue that replaces `queue`, if the wire's queue decides on dequeue.
     on_dequeue: Option<Box<OnDequeue<P>>>,
     events: VecDeque<(Time, LinkEventKind)>,
-    /// Events known in advance, in reverse order.
+    /// Events that are known in advance, in reverse order.
     scheduled: Vec<(Time, LinkEventKind)>,
     meter: Meter,
-    /// Maximum number of packets in queue and service since the window began.
+    /// Maximum number of packets in the queue and in service since the measurement window began.
     longest: LongestQueue,
 }
 
-/// Computation of a packet's arrival from its service.
+/// How the arrival time of a packet follows from its service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Timing {
-    /// With the delay at the time when it is sent.
+    /// The delay is the one that applies when the packet is sent.
     Retime,
-    /// As in netem without a rate: with the delay on arrival at the wire, sorted by arrival.
+    /// As in netem without a rate: the delay is the one that applies when the packet enters the
+    /// wire, and packets are sorted by arrival time.
     KeepDelay,
     /// As in netem with a rate.
     KeepRate,
 }
 
-/// Policer, loss, outages and ACK thinning.
+/// Policer, loss, outages and ACK thinning, before the queue.
 #[derive(Clone, Debug)]
 struct IngressFilter {
     policer: Option<Policer>,
@@ -193,7 +195,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Reason to drop a packet before the queue, if any.
+    /// Reason to drop a packet before it reaches the queue, if any.
     #[inline(never)]
     fn ingress_drop(&mut self, now: Time, bytes: u32, packet: &P) -> Option<DropReason> {
         let reason =
@@ -201,7 +203,7 @@ impl<P: Packet> Wire<P> {
         reason.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
-    /// Queues a packet if the queue has room for it.
+    /// Queues a packet if there is room for it.
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
         let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
@@ -218,7 +220,7 @@ impl<P: Packet> Wire<P> {
         Admission::Queued
     }
 
-    /// Computes when a packet that has room leaves and arrives.
+    /// Computes when a packet, for which there is room, leaves and arrives.
     #[inline(always)]
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let begins = self.server.free_at().max(now);
@@ -232,7 +234,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Sends a packet that arrived at `came` and leaves the server at `served`.
+    /// Sends a packet that entered the wire at `came` and leaves the server at `served`.
     #[inline(always)]
     fn send(&mut self, now: Time, came: Time, served: Time, bytes: u32, packet: P) {
         let queue_time = served.as_nanos().wrapping_sub(came.as_nanos());
@@ -257,7 +259,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Sends a packet that may overtake packets with a later arrival.
+    /// Sends a packet that may overtake packets which arrive later.
     #[cold]
     fn send_by_netem(&mut self, now: Time, served: Time, bytes: u32, packet: P) {
         let arrival = self.delay.netem_arrival(now, served);
@@ -278,7 +280,8 @@ impl<P: Packet> Wire<P> {
         Output::Packet { at, port: 1, packet }
     }
 
-    /// Queues a packet in a queue other than drop-tail, unless its AQM drops the packet.
+    /// Queues a packet in a queue that is not drop-tail, unless active queue management drops the
+    /// packet.
     #[inline(never)]
     fn manage(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
         self.ring.pass(now);
@@ -314,7 +317,7 @@ impl<P: Packet> Wire<P> {
         self.set_wake();
     }
 
-    /// Time of the first event in the past or future.
+    /// Time of the first event that has not been polled.
     fn event_at(&self) -> Time {
         self.scheduled_at().min(self.happened_at())
     }
@@ -350,8 +353,8 @@ impl<P: Packet> Wire<P> {
         self.ring.backlog() + waiting
     }
 
-    /// Counts at `now`: packets that are neither dropped nor inside are delivered, and queueing
-    /// time after `now` is subtracted.
+    /// Counts at `now`: packets that are neither dropped nor still on the wire are delivered, and
+    /// queueing time after `now` is subtracted.
     fn settled_counts(&mut self, now: Time) -> Counts {
         self.dequeue_until(now);
         self.ring.pass(now);

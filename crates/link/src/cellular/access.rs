@@ -7,13 +7,13 @@
 //!       +--- nothing waits, and keep-alive is over -- a grant whenever the scheduler has room
 //! ```
 //!
-//! The base station assumes the backlog of the last report that it has decoded, minus the bytes
-//! granted since then. Every decoded block carries a report. With timers (TS 36.321 and TS 38.321
-//! section 5.4.5), only these blocks do: the first after an empty queue, blocks with spare room,
-//! and one per period. The base station then learns of packets that join a non-empty queue only
-//! from the next report; once all reported bytes are granted, the user waits until it may send a
-//! request again. Left out: prohibition and failure of requests, random access.
-//! random access.
+//! The base station assumes the backlog in the last report that it has decoded, minus the bytes
+//! granted since then. Without timers, every decoded block carries a report. With timers (TS
+//! 36.321 and TS 38.321 section 5.4.5), only these blocks carry a report: the first block after an
+//! empty queue, blocks with spare room, and one block per period. The base station then learns
+//! only from the next report about packets that join a non-empty queue; once all reported bytes
+//! are granted, the user waits until it may send a request again. The model leaves out the
+//! prohibition and failure of requests, and random access.
 
 use std::collections::VecDeque;
 
@@ -22,42 +22,42 @@ use cwndlab_units::{Duration, Time};
 use super::config::{AccessConfig, ReportsConfig};
 use super::plan::Plan;
 
-/// The base station's knowledge of a user's backlog, and the user's pending request.
+/// The base station's knowledge of a user's backlog, and the user's pending request for a grant.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     period: Duration,
-    /// Time of the first opportunity for a request.
+    /// Time of the first opportunity to send a request.
     phase: Duration,
     first_grant: Option<u32>,
     keep_alive_slots: u64,
-    /// Slot of the requested grant; `u64::MAX` if none is pending.
+    /// Slot of the requested grant; `u64::MAX` if no request is pending.
     granted_slot: u64,
     reports: VecDeque<Report>,
     known: Report,
     /// Total bytes granted.
     granted: u64,
-    /// End of the keep-alive grants, which need no request: the first slot without one.
+    /// The first slot without a keep-alive grant, which is a grant without a request.
     alive_until: u64,
-    /// Data arriving before this time is served by a keep-alive grant.
+    /// Data that arrive before this time are served by a keep-alive grant.
     alive_before: Time,
     timers: Option<ReportsConfig>,
     told_at: Time,
-    /// Whether the queue was empty after the last block.
+    /// Whether the user's queue was empty after the last block.
     was_empty: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Report {
-    /// First slot whose grants take this report into account.
+    /// First slot in which grants take this report into account.
     slot: u64,
     waiting: u64,
-    /// [`Access::granted`] when the report was sent.
+    /// Value of [`Access::granted`] when the report was sent.
     granted: u64,
 }
 
 impl Access {
-    /// `phase` is the user's offset of request opportunities as a fraction of the period, rounded
-    /// to a slot of the uplink.
+    /// `phase` is the offset of the user's request opportunities as a fraction of their period; it
+    /// is rounded to a slot of the uplink.
     pub(crate) fn new(config: &AccessConfig, plan: &Plan, phase: f64) -> Self {
         let (period, interval) = (config.request_period, plan.interval);
         let slots = period.as_nanos() / interval.as_nanos();
@@ -101,7 +101,7 @@ impl Access {
         self.known.waiting.saturating_sub(self.granted - self.known.granted)
     }
 
-    /// Accounts for a block with room for `bytes` sent in `slot`.
+    /// Records that a block with room for `bytes` is sent in `slot`.
     pub(crate) fn handle_grant(&mut self, plan: &Plan, slot: u64, bytes: u64, has_data: bool) {
         self.granted += bytes;
         if slot >= self.granted_slot {
@@ -114,8 +114,8 @@ impl Access {
         }
     }
 
-    /// Whether the block sent now carries a report: `spare` bytes of it hold no data, and
-    /// `is_empty` says whether the queue is empty after it.
+    /// Whether the block that is sent now carries a report. `spare` bytes of the block contain no
+    /// data; `is_empty` is whether the queue is empty after the block.
     pub(crate) fn tells(&mut self, now: Time, spare: u64, is_empty: bool) -> bool {
         let Some(timers) = self.timers else { return true };
         let is_period_over = now.saturating_since(self.told_at) >= timers.period;
@@ -127,13 +127,14 @@ impl Access {
         tells
     }
 
-    /// Handles the report in a block sent in `slot`: the backlog after that block.
+    /// Handles the report in a block sent in `slot`: it contains the backlog after this block.
     pub(crate) fn handle_report(&mut self, plan: &Plan, slot: u64, waiting: u64) {
         let report = Report { slot: plan.response(slot), waiting, granted: self.granted };
         self.reports.push_back(report);
     }
 
-    /// Requests a grant at the first opportunity from `from` on, unless one is coming anyway.
+    /// Requests a grant at the first opportunity at or after `from`, unless the user will get a
+    /// grant anyway.
     #[inline]
     pub(crate) fn ask(&mut self, plan: &Plan, from: Time) {
         if from >= self.alive_before {
@@ -141,7 +142,7 @@ impl Access {
         }
     }
 
-    /// Like [`Access::ask`], once keep-alive grants are over.
+    /// Requests a grant as [`Access::ask`] does, if the user gets no more keep-alive grants.
     fn ask_if_silent(&mut self, plan: &Plan, from: Time) {
         let will_be_granted = self.granted_slot != u64::MAX
             || self.believed() > 0
@@ -158,7 +159,7 @@ impl Access {
         self.granted_slot = plan.response(plan.slot_from(opportunity));
     }
 
-    /// Slot of the requested grant; 0 if none is pending.
+    /// Slot of the requested grant; 0 if no request is pending.
     pub(crate) fn next_slot(&self) -> u64 {
         if self.granted_slot == u64::MAX { 0 } else { self.granted_slot }
     }
@@ -173,5 +174,5 @@ impl Access {
     }
 }
 
-/// Size of a long report with its subheader: TS 36.321 section 6.1.3.1.
+/// Size of a long buffer status report with its subheader: TS 36.321 section 6.1.3.1.
 const REPORT_BYTES: u64 = 4;

@@ -1,6 +1,7 @@
-//! One direction of the radio: for each slot, the users served, their blocks, and the outcome.
+//! One direction of a cell's radio: for each slot, which users are served, the blocks that are
+//! sent, and whether they are decoded.
 //!
-//! Slots in which no user with a port is active are skipped; background users are not affected.
+//! Slots in which no measured user is active are skipped; this does not affect background users.
 
 mod send;
 
@@ -24,7 +25,7 @@ use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
 use crate::{Backlog, Direction};
 
-/// One direction of the radio.
+/// One direction of a cell's radio.
 #[derive(Clone, Debug)]
 pub(crate) struct Air<P> {
     direction: Direction,
@@ -33,17 +34,17 @@ pub(crate) struct Air<P> {
     pub(crate) users: Vec<User<P>>,
     carriers: Vec<Carrier>,
     pub(crate) outbox: Outbox,
-    /// The next slot with work; `u64::MAX` if there is none.
+    /// The next slot in which there is work; `u64::MAX` if there is none.
     next: u64,
-    /// Start time of `next`; never if there is none.
+    /// Start time of the slot `next`; never if there is no such slot.
     slot_at: Time,
-    /// The first slot that has not been processed.
+    /// The first slot that has not been processed yet.
     fresh: u64,
-    /// Data that becomes ready later than this needs no slot before `next`.
+    /// Data that become ready after this time need no slot before `next`.
     sooner_until: Time,
-    /// When the next lost block stops holding up later data.
+    /// Time at which the next lost block stops delaying later data.
     timer: Time,
-    /// Blocks sent, if they are recorded.
+    /// Records of the blocks sent, if blocks are recorded.
     pub(crate) blocks: Option<Vec<BlockRecord>>,
     shares: Vec<(Candidate, u16)>,
 }
@@ -53,7 +54,8 @@ pub(crate) struct Air<P> {
 struct Rules {
     errors: BlockErrors,
     transmissions: u8,
-    /// Probability that the failure of a transmission is taken for success, in units of 2^-64.
+    /// Probability that the sender receives the report of a failed transmission as a success, in
+    /// units of 2^-64.
     feedback_error: u64,
 }
 
@@ -121,14 +123,14 @@ impl<P: Packet> Air<P> {
         })
     }
 
-    /// When the next work is due.
+    /// Time at which the radio next has work.
     #[inline]
     pub(crate) fn next_at(&self) -> Time {
         self.slot_at.min(self.timer)
     }
 
-    /// Schedules the slot for data that arrives at `at`. Returns whether this may be earlier than
-    /// the next slot so far.
+    /// Schedules the slot for data that arrive at `at`. Returns whether this slot may be earlier
+    /// than the next slot so far.
     #[inline(always)]
     pub(crate) fn expect(&mut self, at: Time) -> bool {
         let earliest = at + self.plan.processing;
@@ -140,7 +142,7 @@ impl<P: Packet> Air<P> {
         is_sooner
     }
 
-    /// Schedules the first slot from `earliest` on.
+    /// Schedules the first slot at or after `earliest`.
     #[inline(never)]
     fn hasten(&mut self, earliest: Time) {
         let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
@@ -158,8 +160,8 @@ impl<P: Packet> Air<P> {
         self.sooner_until = before.map_or(Time::ZERO, |before| self.plan.start(before));
     }
 
-    /// When the drop or mark of an arriving packet is reported: downlink packets are handled when
-    /// the radio works.
+    /// Time at which the drop or mark of an arriving packet is reported: downlink packets are
+    /// handled when the radio next works.
     fn seen_at(&self, at: Time) -> Time {
         match self.direction {
             Direction::Forward => self.plan.start(self.plan.slot_from(at + self.plan.processing)),
@@ -167,7 +169,7 @@ impl<P: Packet> Air<P> {
         }
     }
 
-    /// Passes an arriving packet to a managed queue.
+    /// Passes an arriving packet to a queue with active queue management.
     #[cold]
     fn manage(&mut self, at: Time, (user, stage): (usize, u16), packet: P) -> Admission {
         let seen_at = self.seen_at(at);
@@ -197,7 +199,8 @@ impl<P: Packet> Air<P> {
         self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
     }
 
-    /// Handles a packet that arrives for or from a user; `stage` is its stage of the link.
+    /// Handles a packet that arrives for or from a user; `stage` is the number of its stage in the
+    /// link.
     #[inline(always)]
     pub(crate) fn handle_packet(
         &mut self,
@@ -223,13 +226,13 @@ impl<P: Packet> Air<P> {
         Admission::Queued
     }
 
-    /// Whether a batch for a user can be queued without a decision on each packet.
+    /// Whether a batch of packets for a user can be queued without deciding on each packet.
     pub(crate) fn has_room(&self, user: usize, size: Backlog) -> bool {
         let User { bearer, access, .. } = &self.users[user];
         access.is_none() && bearer.has_room(size)
     }
 
-    /// Queues a batch of packets for a user, for which there must be room.
+    /// Queues a batch of packets for a user; the queue must have room for all of them.
     pub(crate) fn handle_packets(
         &mut self,
         at: Time,
@@ -243,10 +246,10 @@ impl<P: Packet> Air<P> {
         self.expect(at);
     }
 
-    /// Moves the first delivered packet to `place`; returns its time and user.
+    /// Moves the first delivered packet to `place`; returns the time of delivery and the user.
     ///
     /// # Panics
-    /// If no packet is delivered.
+    /// If no packet has been delivered.
     #[inline]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let (at, user) = self.outbox.take_packet();
@@ -254,7 +257,7 @@ impl<P: Packet> Air<P> {
         (at, user)
     }
 
-    /// Suspends service of a user until `until`.
+    /// Suspends the service of a user until `until`.
     pub(crate) fn block(&mut self, user: usize, until: Time) {
         self.users[user].blocked_until = until;
     }
@@ -279,7 +282,8 @@ impl<P: Packet> Air<P> {
         self.plan_next();
     }
 
-    /// Does the work due at [`Air::next_at`]; `stage` returns the stage of a user in events.
+    /// Performs the work that is due at [`Air::next_at`]; `stage` returns the stage number of a
+    /// user for events.
     pub(crate) fn work(&mut self, stage: impl Fn(usize) -> u16) {
         if self.timer < self.slot_at {
             self.run_timer(self.timer, stage);
@@ -305,7 +309,7 @@ impl<P: Packet> Air<P> {
         }
     }
 
-    /// Processes a slot of one carrier; data still waiting can use the next carrier.
+    /// Processes a slot of one carrier; data that still wait can use the next carrier.
     #[inline]
     fn run_carrier(&mut self, number: usize, slot: u64, now: Time, stage: &impl Fn(usize) -> u16) {
         let class = self.plan.class(slot);
@@ -402,7 +406,7 @@ impl<P: Packet> Air<P> {
         self.carriers[number].scheduler.end_slot(slot);
     }
 
-    /// Allocates units to a candidate.
+    /// Allocates units of the band to a candidate.
     fn serve(
         &mut self,
         number: usize,

@@ -1,4 +1,5 @@
-//! A managed queue in front of a bearer's line: packets wait in it until a block has room.
+//! A queue with active queue management in front of a user's data line: packets wait in it until a
+//! block has room.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -7,18 +8,19 @@ use crate::packet::{Admission, Packet};
 use crate::queue::{Dequeued, Discipline};
 use crate::{Backlog, DropReason};
 
-/// A managed queue with a processing delay before packets may be sent.
+/// A queue with active queue management, with a processing delay before packets may be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Aqm<P> {
     discipline: Discipline<P>,
     processing: Duration,
-    /// When the waiting packets are processed; never if none wait. Packets that join others count
-    /// as processed with them.
+    /// Time from which the waiting packets may be sent; never if no packets wait. A packet that
+    /// joins waiting packets becomes ready together with them.
     ready_at: Time,
 }
 
 impl<P: Packet> Aqm<P> {
-    /// Creates a user's queue if it has an AQM or drops ACKs, else `None`; `name` names its stream.
+    /// Creates a user's queue if it has active queue management or drops ACKs; otherwise returns
+    /// `None`. `name` is the name of its random stream.
     pub(crate) fn new(
         config: &DirectionConfig,
         processing: Duration,
@@ -45,7 +47,7 @@ impl<P: Packet> Aqm<P> {
         self.ready_at
     }
 
-    /// Queues a packet; dropped packets are passed to `gone` with the reason.
+    /// Queues a packet; passes dropped packets and the reason to `gone`.
     pub(crate) fn push(
         &mut self,
         at: Time,
@@ -58,7 +60,7 @@ impl<P: Packet> Aqm<P> {
         admission
     }
 
-    /// Dequeues a packet; dropped packets are passed to `gone`.
+    /// Dequeues a packet; passes dropped packets to `gone`.
     pub(crate) fn pop(&mut self, now: Time, gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         if self.ready_at > now {
             return None;

@@ -1,16 +1,17 @@
-//! One user's data in one direction: the queue, the blocks under way, and their order.
+//! One user's data in one direction of a cell: the queue, the blocks in transmission, and their
+//! order.
 //!
 //! Packets are byte ranges of a stream, and a block carries the next bytes of the stream. A packet
-//! is delivered when all its bytes are decoded and, except in transparent mode, all earlier ones
-//! too.
+//! is delivered when all its bytes are decoded. Except in transparent mode, all earlier bytes must
+//! be decoded, too.
 //!
 //! ```text
 //!   front           out                            unsent          ready           back
 //!     | to be polled  | sent, not all of it decoded  | may be sent   | too fresh     |
 //! ```
 //!
-//! A delivered packet stays at the front of the line until it is polled; the outbox, which counts
-//! packets but does not hold them, decides when.
+//! A delivered packet stays at the front of the line until it is polled. The outbox, which counts
+//! packets but does not contain them, decides when this happens.
 
 mod release;
 
@@ -27,7 +28,7 @@ use crate::meter::{Counts, Meter, Occupancy};
 use crate::packet::{Admission, Packet};
 use crate::queue::{Dequeued, Limits, SpacedDiscard};
 
-/// One user's data in one direction.
+/// One user's data in one direction of a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Bearer<P> {
     limits: Limits,
@@ -38,28 +39,29 @@ pub(crate) struct Bearer<P> {
     processing: Duration,
     packet_overhead: u32,
     line: VecDeque<Entry<P>>,
-    /// Number of entries that are delivered.
+    /// Number of entries at the front of the line that are delivered.
     out: usize,
-    /// Behind those, the number of entries that are sent completely, then that may be sent.
+    /// Numbers of entries behind the delivered ones: those that were sent completely, and those
+    /// that may be sent.
     unsent: usize,
     ready: usize,
-    /// Where in the stream these end.
+    /// Position in the stream after the last byte that was sent.
     sent: u64,
     ready_end: u64,
     end: u64,
-    /// Blocks with undelivered packets, in the order of the stream.
+    /// Blocks with packets that are not delivered yet, in the order of the stream.
     blocks: VecDeque<Block>,
-    /// Ranges that RLC sends again, and the earliest time for each.
+    /// Ranges of the stream that RLC sends again, and the earliest time for each range.
     again: VecDeque<(Time, Range)>,
     queue: Occupancy,
     pub(crate) meter: Meter,
-    /// Delivery time of the last packet delivered in order; may be in the future.
+    /// Delivery time of the last packet delivered in order; this time may be in the future.
     released_at: Time,
     /// Time of the last arrival, transmission or delivery.
     pub(crate) active_at: Time,
 }
 
-/// A byte range of the stream.
+/// A range of bytes in a user's data stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     pub(crate) start: u64,
@@ -72,7 +74,7 @@ struct Entry<P> {
     end: u64,
     length: u32,
     bytes: u32,
-    /// Bytes that are not decoded yet; used only in transparent mode.
+    /// Number of bytes that are not decoded yet; used only in transparent mode.
     missing: u32,
     is_damaged: bool,
     packet: P,
@@ -87,14 +89,14 @@ struct Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Flying,
-    /// Its packets are complete at this time, which may be in the future.
+    /// The block was decoded; its packets are complete at this time, which may be in the future.
     Decoded(Time),
-    /// Later data does not wait for it after this time.
+    /// The block was lost; after this time, later data do not wait for it.
     Lost(Time),
 }
 
 impl<P> Entry<P> {
-    /// A packet that arrived; its bytes begin at `start` in the stream.
+    /// A packet that arrived; its first byte is at position `start` of the stream.
     #[inline]
     fn new(came: Time, start: u64, bytes: u32, overhead: u32, packet: P) -> Self {
         let length = bytes + overhead;
@@ -102,7 +104,7 @@ impl<P> Entry<P> {
         Self { came, end, length, bytes, missing, is_damaged, packet }
     }
 
-    /// Where the packet begins in the stream.
+    /// Position of the packet's first byte in the stream.
     fn start(&self) -> u64 {
         self.end - u64::from(self.length)
     }
@@ -139,7 +141,8 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Returns the reason to drop a packet of this size that arrives now; `None` to queue it.
+    /// Returns the reason to drop a packet of this size that arrives now; `None` if it must be
+    /// queued.
     #[inline]
     pub(crate) fn drop_on_arrival(&mut self, bytes: u32) -> Option<DropReason> {
         if !self.limits.have_room(self.queue.backlog(), bytes) {
@@ -158,13 +161,13 @@ impl<P: Packet> Bearer<P> {
         self.active_at = at;
     }
 
-    /// Whether all packets of a batch of this size would be queued without a decision on each.
+    /// Whether all packets of a batch of this size can be queued without deciding on each packet.
     pub(crate) fn has_room(&self, size: Backlog) -> bool {
         let decides_otherwise = self.is_managed() || self.early_discard.is_some();
         !decides_otherwise && self.limits.hold(self.queue.backlog() + size)
     }
 
-    /// Appends a batch of packets, for which there must be room, to the queue.
+    /// Appends a batch of packets to the queue, which must have room for all of them.
     pub(crate) fn enqueue_together(
         &mut self,
         at: Time,
@@ -189,13 +192,15 @@ impl<P: Packet> Bearer<P> {
         self.line.push_back(entry);
     }
 
-    /// Whether the queue has an AQM or drops ACKs; if so, pass arrivals to [`Bearer::manage`].
+    /// Whether the queue has active queue management or drops ACKs; if so, arrivals must be passed
+    /// to [`Bearer::manage`].
     #[inline]
     pub(crate) fn is_managed(&self) -> bool {
         self.aqm.is_some()
     }
 
-    /// Passes an arriving packet to the managed queue; drops and marks are reported at `done_at`.
+    /// Passes an arriving packet to the queue with active queue management; drops and marks are
+    /// reported at `done_at`.
     pub(crate) fn manage(
         &mut self,
         at: Time,
@@ -219,7 +224,7 @@ impl<P: Packet> Bearer<P> {
         admission
     }
 
-    /// Dequeues packets into the line until it holds `room` unsent bytes.
+    /// Dequeues packets into the line until the line contains `room` unsent bytes.
     #[cold]
     fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
         let mut aqm = self.aqm.take().expect("the queue is managed");
@@ -245,7 +250,8 @@ impl<P: Packet> Bearer<P> {
         outbox.emit_mark(at, flow, bytes);
     }
 
-    /// Backlog of the managed queue: when its bytes may be sent, and how many there are.
+    /// Backlog of the queue with active queue management: the time from which its bytes may be
+    /// sent, and their number.
     fn undecided(&self) -> Option<(Time, u64)> {
         let aqm = self.aqm.as_deref()?;
         let Backlog { packets, bytes } = aqm.backlog();
@@ -266,8 +272,8 @@ impl<P: Packet> Bearer<P> {
         outbox.emit_drop(at, packet.flow(), bytes, reason);
     }
 
-    /// Releases processed packets for transmission and drops those that waited too long; removing a
-    /// packet takes time in proportion to the queue.
+    /// Marks processed packets as ready for transmission, and drops packets that waited too long.
+    /// The time to remove a packet is proportional to the length of the queue.
     pub(crate) fn refresh(&mut self, now: Time, outbox: &mut Outbox) {
         self.process(now);
         let Some(discard) = self.discard else { return };
@@ -288,7 +294,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Releases processed packets for transmission.
+    /// Marks processed packets as ready for transmission.
     fn process(&mut self, now: Time) {
         if self.line.back().is_some_and(|last| last.came + self.processing <= now) {
             self.ready = self.line.len() - self.out;
@@ -316,7 +322,7 @@ impl<P: Packet> Bearer<P> {
         again + (self.ready_end - self.sent) + undecided.map_or(0, |(_, bytes)| bytes)
     }
 
-    /// Earliest time at which a block could carry something; zero if it can now.
+    /// Earliest time at which a block could carry data; zero if it can carry data now.
     pub(crate) fn waits_until(&self) -> Time {
         let again = self.again.front().map_or(Time::NEVER, |&(from, _)| from);
         let fresh = if self.ready_end > self.sent {
@@ -329,12 +335,12 @@ impl<P: Packet> Bearer<P> {
         again.min(fresh)
     }
 
-    /// Whether nothing waits and no block is under way.
+    /// Whether no data wait and no block is in transmission.
     pub(crate) fn is_idle(&self) -> bool {
         self.line.len() == self.out && self.blocks.is_empty() && self.undecided().is_none()
     }
 
-    /// Takes up to `room` bytes for a new block; `None` if there are none.
+    /// Takes up to `room` bytes for a new block; `None` if there are no bytes to send.
     pub(crate) fn take(&mut self, now: Time, room: u64, outbox: &mut Outbox) -> Option<Range> {
         if room == 0 {
             return None;
@@ -386,7 +392,7 @@ impl<P: Packet> Bearer<P> {
         self.blocks.partition_point(|block| block.range.start < start)
     }
 
-    /// Moves the first packet, which must be delivered, to `place`.
+    /// Moves the first packet, which must have been delivered, to `place`.
     #[inline(always)]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) {
         if let Some(Entry { bytes, packet, .. }) = self.line.pop_front() {
@@ -396,7 +402,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Counters of the window that ends at `now`.
+    /// Counters of the measurement window that ends at `now`.
     pub(crate) fn counters(&mut self, now: Time) -> Counters {
         let counts = self.settled_counts(now);
         self.meter.counters(counts, self.queue.most(), now)

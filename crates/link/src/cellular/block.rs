@@ -1,4 +1,4 @@
-//! The record of a transmission.
+//! The record of a block's transmission.
 
 use cwndlab_units::Time;
 
@@ -10,22 +10,22 @@ use crate::channel::Decibel;
 pub struct BlockRecord {
     /// Start time of the slot.
     pub at: Time,
-    /// Direction of the transmission.
+    /// Direction of the block's transmission.
     pub direction: Direction,
     /// The user's port.
     pub port: u16,
-    /// Index of the modulation and coding scheme.
+    /// Index of the block's modulation and coding scheme.
     pub scheme: u8,
-    /// Units of the band.
+    /// Number of units of the band that the block uses.
     pub units: u16,
     /// Transport block size.
     pub bits: u32,
-    /// Bytes of packets and their overhead; 0 for padding.
+    /// Bytes of packets and their headers in the block; 0 for padding.
     pub payload_bytes: u32,
-    /// Number of this transmission of the block, from 1 on.
+    /// Number of this transmission of the block, from 1.
     pub transmission: u8,
-    /// Whether it was decoded.
+    /// Whether the block was decoded.
     pub is_decoded: bool,
-    /// SINR in the slot.
+    /// SINR of the user in the slot of the transmission.
     pub sinr: Decibel,
 }

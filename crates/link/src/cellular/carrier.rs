@@ -15,7 +15,7 @@ use crate::channel::{Adaptation, AdaptationConfig, Draws, Energy, Sinr, ratio};
 pub(crate) struct Carrier {
     pub(crate) band: Band,
     pub(crate) scheduler: Scheduler,
-    /// Radios of the users with a port, in the order of the users.
+    /// Radios of the measured users, in the order of the users.
     pub(crate) radios: Vec<Radio>,
     pub(crate) background: Vec<Demand>,
     /// Users that want service in the current slot.
@@ -30,13 +30,14 @@ pub(crate) struct Radio {
     pub(crate) adaptation: Adaptation,
     pub(crate) draws: Draws,
     pub(crate) feedback: Draws,
-    /// The first slot that may carry a new block for this user.
+    /// The first slot that may contain a new block for this user.
     pub(crate) next_block: u64,
 }
 
 impl Carrier {
-    /// Creates a carrier of a direction; `name` and `side` name its streams. A user's carriers
-    /// share the same drifts, because the user is in one place, but fade independently.
+    /// Creates a carrier of a direction; `name` and `side` are parts of the names of its random
+    /// streams. All carriers of a user have the same slow variations, because the user is in one
+    /// place, but they fade independently.
     pub(crate) fn new(
         band: Band,
         cell: &CellConfig,
@@ -97,7 +98,7 @@ impl Carrier {
         }
     }
 
-    /// Adds the background users that want service, in a slot of this class.
+    /// Adds the background users that want service, in a slot of this capacity class.
     pub(crate) fn add_background(&mut self, class: u8, now: Time) {
         let (band, ports) = (&self.band, self.radios.len());
         for (index, demand) in self.background.iter_mut().enumerate() {
@@ -116,8 +117,9 @@ impl Carrier {
         }
     }
 
-    /// Decides by the scheme's error curve whether a user's block, sent in a slot that begins at
-    /// `now`, is decoded. Returns `None` if so, else the combined energy of its transmissions.
+    /// Decides by the error curve of the modulation and coding scheme whether a user's block is
+    /// decoded. The block's slot begins at `now`. Returns `None` if the block is decoded, and
+    /// otherwise the combined energy of its transmissions.
     pub(crate) fn decode(
         &mut self,
         user: usize,

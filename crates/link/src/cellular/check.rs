@@ -1,4 +1,4 @@
-//! Checks for settings that contradict each other or the standards.
+//! Checks a cell's settings for contradictions to each other or to the standards.
 
 use cwndlab_units::Duration;
 
@@ -10,7 +10,7 @@ use crate::queue::DualPi2Settings;
 use crate::{AqmConfig, EarlyDiscard};
 use crate::{Direction, Probability};
 
-/// Checks the settings of a cell that do not depend on the technology.
+/// Checks the settings of a cell that do not depend on its radio technology.
 pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
     if config.users.is_empty() || config.users.len() > 1000 {
         return Err(CellError::Users(config.users.len()));
@@ -49,7 +49,7 @@ pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
     Ok(())
 }
 
-/// Checks the settings of a direction.
+/// Checks the settings of one direction of a cell.
 pub(crate) fn check_direction(
     direction: Direction,
     config: &DirectionConfig,

@@ -1,4 +1,4 @@
-//! Packets in the core network on their way to the cell.
+//! Packets that cross the core network on their way to the cell.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use cwndlab_units::Time;
 use crate::Backlog;
 use crate::packet::Packet;
 
-/// Packets in the order in which they were sent; often several arrive at once.
+/// Packets in the order in which they were sent; packets often arrive in groups.
 #[derive(Clone, Debug)]
 pub(super) struct Coming<P> {
     runs: VecDeque<Run>,
@@ -29,7 +29,8 @@ impl<P: Packet> Coming<P> {
         Self { runs: VecDeque::new(), packets: VecDeque::new(), first_at: Time::NEVER }
     }
 
-    /// Adds packets that arrive for a user at `at`, not before earlier ones. Returns their size.
+    /// Adds packets that arrive for a user at `at`, which is not before the arrival of earlier
+    /// packets. Returns the total size of the packets.
     #[inline]
     #[expect(clippy::manual_inspect, reason = "`inspect` has no length that `extend` relies on")]
     pub(super) fn push(
@@ -54,14 +55,14 @@ impl<P: Packet> Coming<P> {
         size
     }
 
-    /// Arrival time of the first packet; never if there is none.
+    /// Arrival time of the first packet; never if there is no packet.
     #[inline]
     pub(super) fn first_at(&self) -> Time {
         self.first_at
     }
 
-    /// Removes the first run if it arrives by `now`; then call [`Coming::take_packets`] for its
-    /// packets.
+    /// Removes the first group of packets if it arrives by `now`; the caller must then call
+    /// [`Coming::take_packets`].
     pub(super) fn pop_run(&mut self, now: Time) -> Option<Run> {
         if self.first_at > now {
             return None;

@@ -1,7 +1,8 @@
-//! Configuration of a cell, as in the scenario's JSON.
+//! Configuration of a cell in a scenario.
 //!
-//! In JSON, times are in nanoseconds, rates in bits per second and ratios in thousandths of a
-//! decibel; here they have types. An absent key has its default; an unknown key is an error.
+//! In the scenario's JSON, times are in nanoseconds, rates in bits per second, and ratios in
+//! thousandths of a decibel. In this module, they have types. An absent key has its default; an
+//! unknown key is an error.
 
 use core::num::NonZeroU32;
 
@@ -13,7 +14,8 @@ use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
 use crate::config::{AckFilter, AqmConfig, PoliceConfig};
 use crate::{Direction, EarlyDiscard, Probability};
 
-/// A cell with its users, and the core network between it and the network's end of the link.
+/// A cell with its users and its core network, which is between the cell and the network's end of
+/// the link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellConfig {
@@ -23,81 +25,89 @@ pub struct CellConfig {
     pub downlink: DirectionConfig,
     /// Direction from the users to the network.
     pub uplink: DirectionConfig,
-    /// How a user of LTE or NR obtains uplink grants; absent for UMTS, whose users have a dedicated
-    /// channel.
+    /// How a user of LTE or NR obtains uplink grants; absent for UMTS, whose users have dedicated
+    /// channels.
     #[serde(default)]
     pub access: Option<AccessConfig>,
-    /// The users with a port, from port 1 on.
+    /// The measured users, each with a port from 1 on.
     pub users: Vec<UserConfig>,
-    /// Users without a port that have data to send or receive always, or in random periods.
+    /// Background users without a port, which always or in random periods have data to send or
+    /// receive.
     #[serde(default)]
     pub background: Vec<BackgroundConfig>,
-    /// How a silent user goes to sleep and wakes up; absent if users do not sleep.
+    /// How a user without traffic goes to sleep and wakes up; absent if users do not sleep.
     #[serde(default)]
     pub rrc: Option<RrcConfig>,
-    /// Handovers between cells; absent if there are none.
+    /// Handovers of users between cells; absent if there are none.
     #[serde(default)]
     pub handover: Option<HandoverConfig>,
-    /// Rate limit of each user's data plan; excess packets are dropped on entering the network;
-    /// absent for no limit.
+    /// Rate limit of each user's data plan. Packets that exceed it are dropped where they enter
+    /// the operator's network; absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<PoliceConfig>,
 }
 
-/// One direction of a cell.
+/// Settings of one direction of a cell.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectionConfig {
-    /// Delay between the cell and the network's end of the link.
+    /// One-way delay between the cell and the network's end of the link.
     #[serde(rename = "core_delay_ns", default)]
     pub core_delay: Duration,
-    /// Random addition to that delay, uniform from 0 to this, without reordering.
+    /// Maximum random delay added to `core_delay`, uniformly distributed from 0; packets keep
+    /// their order.
     #[serde(rename = "core_jitter_ns", default)]
     pub core_jitter: Duration,
-    /// Packets leave the core only at multiples of this, as in UMTS Iub frames; 0 for immediately.
+    /// Packets leave the core network only at multiples of this period, as in UMTS Iub frames; 0
+    /// if they can leave at any time.
     #[serde(rename = "core_frame_ns", default)]
     pub core_frame: Duration,
-    /// Each user's queue: limit in packets.
+    /// Maximum number of packets in each user's queue.
     #[serde(default)]
     pub queue_packets: Option<u32>,
-    /// Each user's queue: limit in bytes of IP.
+    /// Maximum size of each user's queue in bytes of IP packets.
     #[serde(default)]
     pub queue_bytes: Option<Bytes>,
-    /// Packets that have waited this long before transmission are dropped; absent for never.
+    /// Maximum waiting time of a packet; a packet that has waited longer is dropped. If absent,
+    /// packets are not dropped for their waiting time.
     #[serde(rename = "discard_ns", default)]
     pub discard: Option<Duration>,
-    /// How the queue drops packets before it is full.
+    /// How the queue drops single packets before it is full.
     #[serde(default)]
     pub early_discard: Option<EarlyDiscard>,
-    /// The AQM; drop-tail if absent. Excludes `discard_ns` and `early_discard`.
+    /// Active queue management; if absent, the queue is drop-tail. Cannot be combined with
+    /// `discard_ns` or `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<AqmConfig>,
-    /// Which ACKs are dropped from the queue because later ones supersede them; none if absent.
-    /// Excludes PIE, `discard_ns` and `early_discard`.
+    /// Which ACKs the queue drops because later ACKs supersede them; if absent, none. Cannot be
+    /// combined with PIE, `discard_ns` or `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// Of pure cumulative ACKs, only one in this many passes; all if absent. Excludes `discard_ns`
-    /// and `early_discard`.
+    /// Of the ACKs that carry no other information, one in this many passes; if absent, all pass.
+    /// Cannot be combined with `discard_ns` or `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
-    /// Loss before the queue that the radio does not cause, such as on a serial line.
+    /// Loss before the queue that does not depend on the radio channel, for example on a serial
+    /// line.
     #[serde(rename = "residual_loss_ppb", default)]
     pub residual_loss: Probability,
-    /// How RLC treats blocks that are never decoded, and the order of packets.
+    /// How RLC handles blocks that are never decoded, and whether it preserves the order of
+    /// packets.
     #[serde(default)]
     pub rlc: RlcConfig,
-    /// How the scheduler selects users.
+    /// How the scheduler selects the users that are served.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
-    /// How the modulation and coding scheme follows the channel.
+    /// How the modulation and coding scheme follows the quality of the channel.
     pub adaptation: AdaptationConfig,
     /// How blocks fail.
     #[serde(default)]
     pub block_errors: BlockErrors,
-    /// Maximum number of transmissions of a block.
+    /// Maximum number of HARQ transmissions of a block.
     #[serde(default = "four")]
     pub transmissions: u8,
-    /// Probability that a failure is taken for a success, so that only RLC can recover the block.
+    /// Probability that the sender receives the report of a failed transmission as a success, so
+    /// that only RLC can recover the block.
     #[serde(rename = "feedback_error_ppb", default)]
     pub feedback_error: Probability,
 }
@@ -106,12 +116,14 @@ pub struct DirectionConfig {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum BlockErrors {
-    /// According to the scheme's error curve and the channel.
+    /// Blocks fail according to the error curve of their modulation and coding scheme and the
+    /// channel.
     #[default]
     Curves,
-    /// With given probabilities, independent of the channel.
+    /// Blocks fail with given probabilities, independent of the channel.
     Given {
-        /// Of the first transmission, the second and so on; the last one also holds for later ones.
+        /// Probabilities that the first, the second and each further transmission fails, in parts
+        /// per billion; the last value applies to all further transmissions.
         ppb: Vec<Probability>,
     },
 }
@@ -120,43 +132,46 @@ pub enum BlockErrors {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RlcConfig {
-    /// In order; RLC retransmits what HARQ does not deliver.
+    /// Acknowledged mode: packets keep their order, and RLC retransmits blocks that HARQ did not
+    /// deliver.
     Acknowledged {
-        /// Time from HARQ's last failure until the data can be sent again: reordering timer, status
-        /// report, and status prohibit timer.
+        /// Time from the last failed HARQ transmission until the data can be sent again:
+        /// reordering timer, status report, and status prohibit timer.
         #[serde(rename = "recovery_ns")]
         recovery: Duration,
     },
-    /// In order; what HARQ does not deliver is lost.
+    /// Unacknowledged mode: packets keep their order, and blocks that HARQ did not deliver are
+    /// lost.
     Unacknowledged {
-        /// How long later data waits for a lost block.
+        /// Time for which later data wait for a lost block.
         #[serde(rename = "reordering_ns")]
         reordering: Duration,
     },
-    /// As soon as decoded, in any order; what HARQ does not deliver is lost.
+    /// Transparent mode: packets are delivered as soon as they are decoded, in any order; blocks
+    /// that HARQ did not deliver are lost.
     Transparent {},
 }
 
 impl Default for RlcConfig {
-    /// Acknowledged with a recovery of 80 ms: srsRAN's reordering timer of 50 ms, half of its
+    /// Acknowledged mode with a recovery of 80 ms: srsRAN's reordering timer of 50 ms, half of its
     /// status prohibit timer of 50 ms, and 5 ms for the report.
     fn default() -> Self {
         Self::Acknowledged { recovery: Duration::from_millis(80) }
     }
 }
 
-/// How the scheduler selects users.
+/// How the scheduler selects the users that are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SchedulerConfig {
-    /// In turn, with equal parts of the band.
+    /// Users are served in turn, with equal shares of the band.
     #[default]
     RoundRobin,
-    /// The user with the best channel.
+    /// The user with the best channel is served.
     MaxCi,
-    /// The user whose rate is highest relative to its own average.
+    /// The user whose possible rate is highest relative to its own average rate is served.
     ProportionalFair {
-        /// Time constant of the average, in intervals.
+        /// Time constant of the average, in scheduling intervals.
         window: u32,
     },
 }
@@ -165,17 +180,18 @@ pub enum SchedulerConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessConfig {
-    /// Interval between opportunities for a scheduling request.
+    /// Time between two opportunities to send a scheduling request.
     #[serde(rename = "request_period_ns")]
     pub request_period: Duration,
-    /// Size of the first grant; absent for all waiting data.
+    /// Size of the first grant after a request; if absent, this grant covers all data that wait.
     #[serde(default)]
     pub first_grant_bytes: Option<u32>,
-    /// How long a user with an empty queue still gets grants of that size without a request.
+    /// Time for which a user with an empty queue continues to get grants of the same size without
+    /// a request.
     #[serde(rename = "keep_alive_ns", default)]
     pub keep_alive: Duration,
-    /// When a user reports its backlog, besides with its first block and with blocks that have
-    /// spare room; if absent, with every block.
+    /// When a user reports its backlog, in addition to its first block and to blocks with spare
+    /// room; if absent, every block carries a report.
     #[serde(default)]
     pub reports: Option<ReportsConfig>,
 }
@@ -184,16 +200,17 @@ pub struct AccessConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportsConfig {
-    /// A user that keeps sending reports again after this time (`periodicBSR-Timer`).
+    /// Time after which a user that continues to send reports its backlog again
+    /// (`periodicBSR-Timer`).
     #[serde(rename = "period_ns")]
     pub period: Duration,
-    /// A user that has reported a backlog and gets no grant requests one again after this time
+    /// Time without a grant after which a user that has reported a backlog requests a grant again
     /// (`retxBSR-Timer`).
     #[serde(rename = "repeat_ns")]
     pub repeat: Duration,
 }
 
-/// A user with a port.
+/// A user of the cell that is measured and has a port.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserConfig {
@@ -201,15 +218,15 @@ pub struct UserConfig {
     pub downlink_mdb: Decibel,
     /// Mean SINR of the uplink.
     pub uplink_mdb: Decibel,
-    /// Fast fading, independent in each direction.
+    /// Fast fading of the user's channel, independent in each direction.
     #[serde(default)]
     pub fading: Option<FadingConfig>,
-    /// Slow variations, the same in both directions.
+    /// Slow variations of the user's channel, the same in both directions.
     #[serde(default)]
     pub drifts: Vec<DriftConfig>,
 }
 
-/// Names of the directions in scenarios of cells.
+/// Names of the two directions in scenarios with cells.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Direction")]
 enum Way {
@@ -219,52 +236,55 @@ enum Way {
     Reverse,
 }
 
-/// Users without a port.
+/// Background users: their traffic uses capacity and is not measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundConfig {
     /// Number of users.
     pub users: u16,
-    /// Direction of their traffic.
+    /// Direction of the background users' traffic.
     #[serde(rename = "way", with = "Way")]
     pub direction: Direction,
-    /// Their mean SINRs are evenly spaced from this...
+    /// Mean SINR of the background user with the worst channel; the means of the other users are
+    /// evenly spaced up to the best.
     pub lowest_mdb: Decibel,
     /// ...to this.
     pub highest_mdb: Decibel,
     /// Fast fading.
     #[serde(default)]
     pub fading: Option<FadingConfig>,
-    /// Mean of the exponentially distributed active periods.
+    /// Mean duration of an active period; durations are exponentially distributed.
     #[serde(rename = "on_ns")]
     pub on: Duration,
-    /// Mean of the exponentially distributed pauses; 0 for always active.
+    /// Mean duration of a pause; durations are exponentially distributed, and 0 means that users
+    /// are always active.
     #[serde(rename = "off_ns", default)]
     pub off: Duration,
 }
 
-/// How a silent user goes to sleep and wakes up.
+/// How a user without traffic goes to sleep and wakes up.
 ///
-/// At the beginning of a run every user is asleep.
+/// At the beginning of a run, every user is asleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RrcConfig {
-    /// Silence after which a connected user listens only periodically (DRX); absent for never.
+    /// Time without traffic after which a connected user listens only periodically (DRX); if
+    /// absent, a connected user always listens.
     #[serde(rename = "drx_after_ns", default)]
     pub drx_after: Option<Duration>,
-    /// Period of listening during DRX.
+    /// Time between two listening windows of a user in DRX.
     #[serde(rename = "drx_cycle_ns", default)]
     pub drx_cycle: Duration,
-    /// Silence after which a user leaves the connected state.
+    /// Time without traffic after which a user changes from connected to idle.
     #[serde(rename = "inactivity_ns")]
     pub inactivity: Duration,
-    /// Time to connect again: uniform from this minimum...
+    /// Minimum time that a user needs to connect again; the time is uniformly distributed.
     #[serde(rename = "promotion_least_ns")]
     pub promotion_least: Duration,
     /// ...to this maximum.
     #[serde(rename = "promotion_most_ns")]
     pub promotion_most: Duration,
-    /// Period at which an idle user listens for paging.
+    /// Time between two paging occasions, at which an idle user listens.
     #[serde(rename = "paging_cycle_ns")]
     pub paging_cycle: Duration,
 }
@@ -273,13 +293,14 @@ pub struct RrcConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverConfig {
-    /// Mean of the exponentially distributed time from one handover to the next.
+    /// Mean time from one handover to the next, which is exponentially distributed.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
     /// Duration without service.
     #[serde(rename = "interruption_ns")]
     pub interruption: Duration,
-    /// Whether data under way is sent again afterwards (lossless) or lost (seamless).
+    /// Whether data in transmission at a handover are sent again afterwards (lossless) or lost
+    /// (seamless).
     pub is_lossless: bool,
 }
 

@@ -5,7 +5,7 @@ use cwndlab_units::{Duration, Time};
 use super::config::DirectionConfig;
 use crate::channel::Draws;
 
-/// A delay with jitter and framing that preserves the order.
+/// The core network as a delay with jitter and framing that preserves the order of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
     delay: Duration,
@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// Time at which a packet that enters at `at` leaves.
+    /// Time at which a packet that enters the core network at `at` leaves it.
     pub(crate) fn leave(&mut self, at: Time) -> Time {
         let mut leaves = at + self.delay;
         if self.jitter > Duration::ZERO {

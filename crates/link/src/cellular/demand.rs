@@ -1,4 +1,4 @@
-//! Background users: demand for service without packets.
+//! Background users of a cell: they demand service, but have no packets.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -10,7 +10,8 @@ use crate::channel::{Adaptation, Sinr};
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     pub(crate) adaptation: Adaptation,
-    /// Request for as much as it could use in a slot of this class with this scheme.
+    /// Request for as much capacity as the user could use with this scheme in a slot of this
+    /// capacity class.
     pub(crate) candidate: Candidate,
     pub(crate) wants: (u8, u8),
     on: Duration,
@@ -59,7 +60,8 @@ impl Demand {
         from + Duration::from_nanos(nanos as u64)
     }
 
-    /// Advances to `at`, not before the last call. Returns whether the user then wants service.
+    /// Advances the user to `at`, which must not be before the last call. Returns whether the user
+    /// wants service at this time.
     #[inline]
     pub(crate) fn advance(&mut self, at: Time) -> bool {
         while self.until <= at {

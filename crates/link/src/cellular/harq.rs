@@ -5,36 +5,37 @@ use std::collections::VecDeque;
 use super::bearer::Range;
 use crate::channel::Energy;
 
-/// Busy processes, and blocks to send again.
+/// Busy HARQ processes of a user, and blocks that must be sent again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Harq {
-    /// Slots at which the busy processes become free, in order.
+    /// Slots in which the busy processes become free, in ascending order.
     busy_until: VecDeque<u64>,
-    /// Blocks to send again, in the order in which they are due.
+    /// Blocks that must be sent again, in the order in which they are due.
     pending: VecDeque<Attempt>,
 }
 
-/// A block with the state of its transmissions.
+/// A block and the state of its transmissions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    /// Earliest slot of its transmission.
+    /// Earliest slot for the block's next transmission.
     pub(crate) slot: u64,
     pub(crate) range: Range,
-    /// Class of the slot for which the block was built.
+    /// Capacity class of the slot for which the block was built.
     pub(crate) class: u8,
     pub(crate) scheme: u8,
     pub(crate) units: u16,
     pub(crate) bits: u32,
-    /// Number of the transmission, from 1 on.
+    /// Number of the block's next transmission, from 1.
     pub(crate) transmission: u8,
-    /// Combined energy of the earlier transmissions.
+    /// Combined energy of the block's earlier transmissions.
     pub(crate) energy: Energy,
     /// Whether the block carries a buffer status report.
     pub(crate) tells: bool,
 }
 
 impl Harq {
-    /// Releases processes that are free by `slot`. Returns whether one of `processes` is free then.
+    /// Frees the processes that finish by `slot`. Returns whether one of `processes` processes is
+    /// free then.
     pub(crate) fn free_one(&mut self, slot: u64, processes: usize) -> bool {
         while self.busy_until.front().is_some_and(|&until| until <= slot) {
             self.busy_until.pop_front();
@@ -53,7 +54,7 @@ impl Harq {
         self.pending.insert(place, attempt);
     }
 
-    /// The first block that is due by `slot`, if any.
+    /// The first block that must be sent again by `slot`, if any.
     pub(crate) fn due(&self, slot: u64) -> Option<&Attempt> {
         self.pending.front().filter(|attempt| attempt.slot <= slot)
     }

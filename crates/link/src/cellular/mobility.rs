@@ -1,4 +1,4 @@
-//! When a user can be served: sleep, wake-up and handovers.
+//! Times at which a user can be served, given sleep, wake-up and handovers.
 //!
 //! ```text
 //!   connected --silence--> listens now and then --silence--> idle --a packet--> connected
@@ -10,21 +10,22 @@ use super::config::{HandoverConfig, RrcConfig};
 use crate::Direction;
 use crate::channel::Draws;
 
-/// Sleep and handovers of one user.
+/// Sleep and handovers of one user of a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Mobility {
     rrc: Option<RrcConfig>,
-    /// Random numbers for the durations of promotions and the phases of cycles.
+    /// Random numbers for the time that users need to connect, and for the phases of their
+    /// listening cycles.
     draws: Draws,
-    /// End of the interruption of service.
+    /// Time until which the user cannot be served.
     pub(crate) blocked_until: Time,
-    /// Whether this is due to DRX, which an uplink packet ends.
+    /// Whether the interruption is due to DRX; an uplink packet ends such an interruption.
     is_listening: bool,
-    /// Time of the last packet; `None` before the first.
+    /// Time of the user's last packet; `None` before the first.
     active_at: Option<Time>,
     handover: Option<HandoverConfig>,
     random: Stream,
-    /// Start of the next handover.
+    /// Time of the user's next handover.
     pub(crate) handover_at: Time,
 }
 
@@ -49,7 +50,7 @@ impl Mobility {
         mobility
     }
 
-    /// Handles a packet for or from the user, whose last activity was at `active_at`.
+    /// Handles a packet for or from the user; the user was last active at `active_at`.
     pub(crate) fn handle_packet(&mut self, at: Time, direction: Direction, active_at: Time) {
         let Some(rrc) = self.rrc else { return };
         let last = self.active_at.map(|last| last.max(active_at).max(self.blocked_until));
@@ -79,7 +80,7 @@ impl Mobility {
         }
     }
 
-    /// The user's first listening time from `at` on.
+    /// The first time at or after `at` at which the user listens.
     fn next_of(&self, at: Time, cycle: Duration) -> Time {
         let cycle = cycle.as_nanos();
         let phase = self.draws.bits(u64::MAX) % cycle;
@@ -87,7 +88,7 @@ impl Mobility {
         Time::from_nanos(phase + since.div_ceil(cycle) * cycle)
     }
 
-    /// Begins a handover; returns whether it is lossless.
+    /// Begins a handover; returns whether the handover is lossless.
     pub(crate) fn begin_handover(&mut self) -> bool {
         let Some(handover) = self.handover else { return true };
         let back = self.handover_at + handover.interruption;

@@ -5,17 +5,19 @@
 //!  port 0 <- core <- RLC, in order <- HARQ <- block <- scheduler, grants <- [queue of each user] <-
 //! ```
 //!
-//! In every slot, the scheduler gives users parts of the band. The part, the scheme that the
-//! channel reports call for, and the standard's tables determine the size of a transport block.
-//! Blocks carry packets as bytes of a stream. Whether a block is decoded depends on its channel; a
-//! failed block is sent again one HARQ round trip later, and the data behind it waits. A transport
-//! protocol notices bursts of a slot's length, stalls of a HARQ round trip, a separate queue for
-//! each user, and uplink packets that leave together because a grant arrived.
+//! In every slot, the scheduler allocates parts of the band to users. The size of a transport
+//! block follows from the allocated part, the modulation and coding scheme that fits the channel
+//! reports, and the tables of the standard. Blocks carry packets as bytes of a stream. Whether a
+//! block is decoded depends on its user's channel. A failed block is sent again one HARQ round
+//! trip later, and the data behind it wait. A transport protocol sees bursts as long as a slot,
+//! stalls of a HARQ round trip, a separate queue for each user, and uplink packets that leave
+//! together because a grant arrived.
 //!
-//! Everything about a slot is decided at its beginning, including whether the block is decoded,
-//! which follows from the seed and the slot. So a cell costs one step for each slot in which a user
-//! is active, and nothing for other slots. Left out: control channels and their errors, random
-//! access, frequency selectivity, power control, RLC's window and its limit on retransmissions.
+//! All decisions for a slot are made at its beginning, including whether the block is decoded,
+//! which follows from the seed and the slot. A cell therefore costs one step for each slot in
+//! which a user is active, and nothing for other slots. The model leaves out control channels and
+//! their errors, random access, frequency selectivity, power control, RLC's window, and RLC's
+//! limit on retransmissions.
 
 mod access;
 mod air;
@@ -59,35 +61,37 @@ use bearer::Bearer;
 use coming::Coming;
 use mobility::Mobility;
 
-/// A radio cell: port 0 is the network's side, the ports from 1 on are users.
+/// A radio cell: port 0 is the network's side, and the ports from 1 on are users.
 ///
-/// Stage `2 (p - 1)` is the downlink to port `p`; the next stage is its uplink.
+/// Stage `2 (p - 1)` is the downlink to port `p`, and stage `2 (p - 1) + 1` is the uplink from
+/// this port.
 #[derive(Clone, Debug)]
 pub struct Cell<P> {
     wake: Time,
-    /// When the next action is due, except polling a packet that is ready to leave.
+    /// Time at which the next action is due, except for polling a packet that is ready to leave.
     rest_at: Time,
-    /// When the radio or a handover is next due.
+    /// Time at which the radio or a handover is next due.
     due: Time,
     down: Air<P>,
     up: Air<P>,
     core: Core,
-    /// Packets between the network and the cell.
+    /// Packets that cross the core network on their way to the cell.
     coming: Coming<P>,
     mobility: Vec<Mobility>,
-    /// Whether users have RRC states, so that silence has consequences.
+    /// Whether users have RRC states, so that a time without traffic has consequences.
     may_sleep: bool,
-    /// Start of the next handover of any user.
+    /// Time of the next handover of any user.
     handover_at: Time,
-    /// Probability of loss before the queue, downlink and uplink; the draws follow, by user.
+    /// Probability of loss before the queue: downlink, then uplink.
     losses: [Probability; 2],
     loss_draws: Vec<[Stream; 2]>,
-    /// By user; empty if users are not policed.
+    /// Policer of each user; empty if users are not policed.
     policers: Vec<Policer>,
 }
 
 impl<P: Packet> Cell<P> {
-    /// Creates the cell of a run with this seed; `name` names its random streams.
+    /// Creates the cell for the run with this seed; `name` is the prefix of the names of its
+    /// random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standards.
@@ -140,7 +144,7 @@ impl<P: Packet> Cell<P> {
         self.up.blocks = Some(Vec::new());
     }
 
-    /// Returns the blocks sent since the last call, downlink first; empty unless
+    /// Returns the blocks sent since the last call, downlink first; returns none unless
     /// [`Cell::record_blocks`] was called.
     pub fn take_blocks(&mut self) -> Vec<BlockRecord> {
         let mut blocks = Vec::new();
@@ -150,12 +154,13 @@ impl<P: Packet> Cell<P> {
         blocks
     }
 
-    /// When the radio or a handover is next due.
+    /// Time at which the radio or a handover is next due.
     fn next_at(&self) -> Time {
         self.down.next_at().min(self.up.next_at()).min(self.handover_at)
     }
 
-    /// Updates the times of the next actions; needed after every change but a packet's departure.
+    /// Updates the times of the next actions; needed after every change except the departure of a
+    /// packet.
     #[inline]
     fn set_wake(&mut self) {
         let radio = self.down.next_at().min(self.up.next_at());
@@ -166,19 +171,20 @@ impl<P: Packet> Cell<P> {
         self.wake = self.packet_at().min(self.rest_at);
     }
 
-    /// When the first packet is ready to leave.
+    /// Time at which the first packet is ready to leave.
     #[inline]
     fn packet_at(&self) -> Time {
         self.down.outbox.packet_at().min(self.up.outbox.packet_at())
     }
 
-    /// When [`Cell::work`] is next due; never if only handovers remain.
+    /// Time at which [`Cell::work`] is next due; never if only handovers remain.
     fn work_at(&self) -> Time {
         let radio = self.down.next_at().min(self.up.next_at());
         if radio.is_never() { radio } else { radio.min(self.handover_at) }
     }
 
-    /// Admits the packets that have passed the core, then performs the next due action.
+    /// Admits the packets that have crossed the core network, and then performs the next action
+    /// that is due.
     fn work(&mut self) {
         let due = self.next_at();
         self.admit_until(due);
@@ -216,7 +222,7 @@ impl<P: Packet> Cell<P> {
         self.find_handover();
     }
 
-    /// Schedules the radio for the first packet that is still in the core.
+    /// Schedules the radio for the first packet that is still in the core network.
     fn expect_next(&mut self) {
         let first = self.coming.first_at();
         if !first.is_never() {
@@ -229,7 +235,7 @@ impl<P: Packet> Cell<P> {
         self.handover_at = times.min().unwrap_or(Time::NEVER);
     }
 
-    /// Wakes a user up for a packet if it was silent for long enough to sleep.
+    /// Wakes up a user for a packet, if the user had no traffic for long enough to sleep.
     #[inline(never)]
     fn wake_user(&mut self, at: Time, user: usize, direction: Direction) {
         let active = self.down.users[user].bearer.active_at;
@@ -246,7 +252,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// Like [`Link::poll`], for when events or radio work may be due, too.
+    /// Does the work of [`Link::poll`] when events or work of the radio may also be due.
     #[inline(never)]
     fn work_and_poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
@@ -268,7 +274,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// A stage's user, updated to `now`.
+    /// The user of a stage, updated to `now`.
     fn bearer_at(&mut self, stage: usize, now: Time) -> &mut Bearer<P> {
         self.work_until(now);
         self.admit_until(now);

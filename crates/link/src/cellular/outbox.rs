@@ -1,4 +1,4 @@
-//! Packets and events of a direction that have left the radio and wait to be polled.
+//! Packets and events of one direction of a cell that have left the radio and wait to be polled.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,16 @@ use cwndlab_units::Time;
 use super::core::Core;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
 
-/// Times of a direction's packets and events, each in order. The packets themselves wait in the
-/// users' lines.
+/// Times of the packets and events of one direction, each in order. The packets themselves wait in
+/// the users' lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
-    /// Delay after the radio: the core, in the uplink.
+    /// Delay after the radio: in the uplink, that of the core network.
     core: Option<Core>,
-    /// User and stage of the packets and events that are added next.
+    /// User of the packets and events that are added next.
     user: u16,
     stage: u16,
-    /// The next packets; those behind them follow.
+    /// The next packets to leave, before all others.
     first: Exit,
     exits: VecDeque<Exit>,
     events: VecDeque<(Time, LinkEvent)>,
@@ -24,7 +24,7 @@ pub(crate) struct Outbox {
     event_at: Time,
 }
 
-/// Packets of one user that leave together.
+/// Packets of one user that leave at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     at: Time,
@@ -49,13 +49,13 @@ impl Outbox {
         }
     }
 
-    /// Sets the user and the stage of the link for the packets and events added next.
+    /// Sets the user and the stage of the link for the packets and events that are added next.
     pub(crate) fn set_user(&mut self, user: usize, stage: u16) {
         self.user = user as u16;
         self.stage = stage;
     }
 
-    /// Adds packets of the current user that leave the radio at `at`.
+    /// Adds packets of the current user, which leave the radio at `at`.
     pub(crate) fn push(&mut self, at: Time, packets: usize) {
         if packets == 0 {
             return;
@@ -88,7 +88,7 @@ impl Outbox {
         self.events.insert(place, (at, LinkEvent { stage: self.stage, kind }));
     }
 
-    /// When the first packet is ready to leave.
+    /// Time at which the first packet is ready to leave.
     #[inline]
     pub(crate) fn packet_at(&self) -> Time {
         self.first.at
@@ -100,10 +100,10 @@ impl Outbox {
         self.event_at
     }
 
-    /// Removes the first packet; returns its time and user.
+    /// Removes the first packet; returns its departure time and its user.
     ///
     /// # Panics
-    /// If there is no packet.
+    /// If no packet is left.
     #[inline]
     pub(crate) fn take_packet(&mut self) -> (Time, u16) {
         let Exit { at, user, packets } = self.first;
@@ -121,7 +121,8 @@ impl Outbox {
     }
 }
 
-/// Index behind the last item that is early enough, searched from the back.
+/// Index after the last item that is not later than the given time, found by a search from the
+/// back.
 fn later<T>(items: &VecDeque<T>, is_early: impl Fn(&T) -> bool) -> usize {
     let mut place = items.len();
     while place > 0 && !is_early(&items[place - 1]) {

@@ -1,4 +1,4 @@
-//! Entry and exit of packets: work for every packet, which must be cheap.
+//! Entry and exit of a cell's packets: this work is done for every packet and must be fast.
 
 use cwndlab_units::{Output, Time};
 
@@ -10,7 +10,7 @@ use crate::packet::{Admission, Packet};
 use crate::{Direction, Probability};
 
 impl<P: Packet> Cell<P> {
-    /// Accepts packets to or from the user at `port` in order.
+    /// Accepts packets to or from the user at `port`, in order.
     #[inline]
     pub fn handle_packets(
         &mut self,
@@ -51,7 +51,8 @@ impl<P: Packet> Cell<P> {
         Admission::Queued
     }
 
-    /// Passes packets for the user at a port to the core; packets sent together arrive together.
+    /// Passes packets for the user at a port to the core network; packets that are sent together
+    /// arrive together.
     #[inline]
     fn enter_core(&mut self, now: Time, port: u16, packets: impl Iterator<Item = P>) {
         let (user, at) = (port - 1, self.core.leave(now));
@@ -80,7 +81,7 @@ impl<P: Packet> Cell<P> {
         admission
     }
 
-    /// Drops a packet that exceeds its user's policed rate.
+    /// Drops a packet that exceeds the rate of its user's policer.
     #[cold]
     fn drop_policed(&mut self, now: Time, user: usize, packet: &P) -> Admission {
         let Air { outbox, users, .. } = &mut self.down;
@@ -91,7 +92,7 @@ impl<P: Packet> Cell<P> {
         Admission::Dropped
     }
 
-    /// Queues the packets that have passed the core by `now`.
+    /// Queues the packets that have crossed the core network by `now`.
     #[inline(never)]
     pub(super) fn admit_until(&mut self, now: Time) {
         while let Some(Run { at, user, size }) = self.coming.pop_run(now) {
@@ -131,14 +132,14 @@ impl<P: Packet> Cell<P> {
         air.handle_packet(at, (user, stage), packet)
     }
 
-    /// Whether a packet is ready to leave at `now` and nothing else is due.
+    /// Whether a packet is ready to leave at `now` and no other action is due.
     #[inline]
     pub fn has_packet(&self, now: Time) -> bool {
         self.wake <= now && self.wake < self.rest_at
     }
 
-    /// Moves the first packet that is ready to leave to `place`, its only copy. Returns its time
-    /// and the port at which it leaves.
+    /// Moves the first packet that is ready to leave to `place`, without a further copy. Returns
+    /// the departure time and the port at which the packet leaves.
     #[inline(never)]
     pub fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let is_down = self.down.outbox.packet_at() <= self.up.outbox.packet_at();
@@ -151,7 +152,7 @@ impl<P: Packet> Cell<P> {
         (at, if is_down { user + 1 } else { 0 })
     }
 
-    /// Like [`Link::poll`](crate::Link::poll), when a packet is ready to leave.
+    /// Does the work of [`Link::poll`](crate::Link::poll) when a packet is ready to leave.
     pub(super) fn pop_packet(&mut self) -> Option<Output<P, LinkEvent>> {
         let mut place = None;
         let (at, port) = self.move_packet(&mut place);

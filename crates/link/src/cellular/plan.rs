@@ -1,4 +1,4 @@
-//! Capabilities of one direction of a technology: slots, block sizes and response times.
+//! Properties of one direction of a radio technology: slots, block sizes and response times.
 
 mod lte;
 mod nr;
@@ -13,44 +13,46 @@ use super::error::CellError;
 use crate::Direction;
 use crate::channel::Coding;
 
-/// One direction of a technology, without state.
+/// Properties of one direction of a radio technology, without any state.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Length of a slot: the time between two decisions of the scheduler.
+    /// Length of a slot, which is the time between two decisions of the scheduler.
     pub(crate) interval: Duration,
-    /// By slot of the pattern: 0 if it carries no data of this direction, else its capacity class.
+    /// For each slot of the pattern: 0 if the slot carries no data of this direction, and
+    /// otherwise its capacity class.
     classes: Vec<u8>,
-    /// By slot of the pattern: slots to the next one that carries data, 0 if it does itself.
+    /// For each slot of the pattern: number of slots to the next slot that carries data; 0 if the
+    /// slot itself does.
     ahead: Vec<u16>,
-    /// By slot of the pattern: slots back to the previous one that carries data.
+    /// For each slot of the pattern: number of slots back to the previous slot that carries data.
     behind: Vec<u16>,
-    /// Whether each user has all units to itself.
+    /// Whether each user has all units of the band to itself.
     pub(crate) is_dedicated: bool,
-    /// Minimum slots from one block of a user to the next.
+    /// Minimum number of slots from one block of a user to the next.
     pub(crate) spacing: u64,
-    /// Time from a packet's arrival until a block can carry it.
+    /// Time from the arrival of a packet until a block can carry it.
     pub(crate) processing: Duration,
-    /// Time from the end of a block's slot until its packets are delivered.
+    /// Time from the end of a block's slot until the block's packets are delivered.
     pub(crate) decode: Duration,
-    /// HARQ processes of a user.
+    /// Number of HARQ processes of each user.
     pub(crate) processes: usize,
-    /// By slot of the pattern: slots from a block to its retransmission.
+    /// For each slot of the pattern: number of slots from a block to its retransmission.
     retransmit: Vec<u32>,
-    /// By slot of the pattern: slots from a user's request or report to the block that answers it;
-    /// empty if users need no grants.
+    /// For each slot of the pattern: number of slots from a user's request or report to the block
+    /// that is granted in response; empty if users need no grants.
     respond: Vec<u32>,
-    /// Bytes of overhead of each packet.
+    /// Bytes of headers that are added to each packet.
     pub(crate) packet_overhead: u32,
-    /// How HSUPA's grant grows after a pause, and its smallest unit of payload.
+    /// How HSUPA's grant grows after a pause, and the smallest payload of a grant.
     pub(crate) ramp: Option<Ramp>,
-    /// One for each carrier; all have the same slots.
+    /// Properties of each carrier; all carriers have the same slots.
     pub(crate) bands: Vec<Band>,
 }
 
-/// The block sizes of a carrier.
+/// The block sizes on a carrier.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// Units in which the band is allocated.
+    /// Number of units in which the band is allocated.
     pub(crate) units: u16,
     pub(crate) coding: Coding,
     sizes: Sizes,
@@ -59,26 +61,26 @@ pub(crate) struct Band {
 /// Size of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Size {
-    /// The standard's transport block size.
+    /// The transport block size of the standard.
     pub(crate) bits: u32,
-    /// Bytes left for packets.
+    /// Bytes of the block that can carry packets.
     pub(crate) payload_bytes: u32,
 }
 
-/// Block sizes by class, scheme and units.
+/// Block sizes by capacity class, modulation and coding scheme, and number of units.
 #[derive(Clone, Debug)]
 struct Sizes {
     schemes: u8,
     units: u16,
-    /// By class minus 1, scheme, and units minus 1.
+    /// Sizes in the order of capacity class minus 1, scheme, and units minus 1.
     table: Vec<Size>,
-    /// Minimum units, by class minus 1 and scheme.
+    /// Minimum number of units, by capacity class minus 1 and scheme.
     least_units: Vec<u16>,
 }
 
 impl Sizes {
-    /// Sizes for these numbers of classes, schemes and units. A user gets at least `least` units,
-    /// if the band has that many.
+    /// Block sizes for these numbers of classes, schemes and units. A user gets at least `least`
+    /// units, if the band has so many.
     fn new(
         classes: u8,
         schemes: u8,
@@ -112,7 +114,7 @@ impl Sizes {
     }
 }
 
-/// Growth of HSUPA's grant after a pause.
+/// Growth of HSUPA's uplink grant after a pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ramp {
     pub(crate) length: Duration,
@@ -131,19 +133,19 @@ impl Plan {
         if self.classes.len() == 1 { 0 } else { (slot % self.classes.len() as u64) as usize }
     }
 
-    /// The first slot of this direction at or after `slot`.
+    /// The first slot with data of this direction at or after `slot`.
     #[inline]
     pub(crate) fn next_slot(&self, slot: u64) -> u64 {
         slot + u64::from(self.ahead[self.place(slot)])
     }
 
-    /// The last slot of this direction before `slot`, if any.
+    /// The last slot with data of this direction before `slot`, if any.
     #[inline]
     pub(crate) fn slot_before(&self, slot: u64) -> Option<u64> {
         slot.checked_sub(u64::from(self.behind[self.place(slot)]))
     }
 
-    /// The first slot of this direction that begins at or after `at`.
+    /// The first slot with data of this direction that begins at or after `at`.
     pub(crate) fn slot_from(&self, at: Time) -> u64 {
         self.next_slot(at.as_nanos().div_ceil(self.interval.as_nanos()))
     }
@@ -154,7 +156,7 @@ impl Plan {
         Time::from_nanos(slot.saturating_mul(self.interval.as_nanos()))
     }
 
-    /// When the packets of a block sent in `slot` are delivered.
+    /// Time at which the packets of a block sent in `slot` are delivered.
     #[inline]
     pub(crate) fn decoded_at(&self, slot: u64) -> Time {
         self.start(slot + 1) + self.decode
@@ -166,32 +168,33 @@ impl Plan {
         slot + u64::from(self.retransmit[self.place(slot)])
     }
 
-    /// The slot of the block granted in response to a request or report sent in `slot`.
+    /// The slot of the block that is granted in response to a request or report sent in `slot`.
     #[inline]
     pub(crate) fn response(&self, slot: u64) -> u64 {
         slot + u64::from(self.respond[self.place(slot)])
     }
 
-    /// Whether users need grants to send.
+    /// Whether users need grants before they can send.
     pub(crate) fn has_grants(&self) -> bool {
         !self.respond.is_empty()
     }
 }
 
 impl Band {
-    /// Block size in a slot of a class.
+    /// Block size in a slot of this capacity class.
     #[inline]
     pub(crate) fn size(&self, class: u8, scheme: u8, units: u16) -> Size {
         self.sizes.size(class, scheme, units)
     }
 
-    /// Minimum units of an allocation whose block has any payload; all units if none has.
+    /// Minimum number of units for a block with any payload; all units if no number suffices.
     #[inline]
     pub(crate) fn least_units(&self, class: u8, scheme: u8) -> u16 {
         self.sizes.least_units[self.sizes.row(class, scheme)]
     }
 
-    /// Minimum units, at least `least`, whose block holds `bytes`; all units if none does.
+    /// Minimum number of units, at least `least`, for a block with `bytes` of payload; all units
+    /// if no number suffices.
     pub(crate) fn units_for(&self, class: u8, scheme: u8, bytes: u64, least: u16) -> u16 {
         let fits = |units| u64::from(self.size(class, scheme, units).payload_bytes) >= bytes;
         let most = self.units;
@@ -207,10 +210,11 @@ impl Band {
     }
 }
 
-/// Slots from each slot of the pattern to the end of a response: to the next slot of `answer` at
-/// least `after` slots later, then to the next slot of `own` at least `then` later.
+/// For each slot of the pattern, the number of slots to the end of a response: first to the next
+/// slot of `answer` that is at least `after` slots later, and then to the next slot of `own` that
+/// is at least `then` slots later.
 ///
-/// Results for slots that are not in `own` are not used.
+/// The results for slots that are not in `own` are not used.
 fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
     let next = |classes: &[u8], from: u32| {
         let is_right = |&slot: &u32| classes[slot as usize % classes.len()] > 0;
@@ -219,7 +223,8 @@ fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
     (0..own.len() as u32).map(|slot| next(own, next(answer, slot + after) + then) - slot).collect()
 }
 
-/// Slots from each slot of the pattern to the next with data; the pattern's length if none has.
+/// For each slot of the pattern, the number of slots to the next slot with data; the pattern's
+/// length if no slot has data.
 fn ahead(classes: &[u8]) -> Vec<u16> {
     let to_next = |slot| {
         let slots = classes.iter().cycle().skip(slot).take(classes.len());
@@ -228,7 +233,8 @@ fn ahead(classes: &[u8]) -> Vec<u16> {
     (0..classes.len()).map(to_next).collect()
 }
 
-/// Slots from each slot back to the previous one with data; the pattern must have one.
+/// For each slot, the number of slots back to the previous slot with data; the pattern must
+/// contain one.
 fn behind(classes: &[u8]) -> Vec<u16> {
     let to_last = |slot| {
         let before = classes.iter().rev().cycle().skip(classes.len() - slot);

@@ -1,33 +1,34 @@
-//! Selection of the users that are served in a slot, and their units of the band.
+//! Selects the users that are served in a slot, and allocates units of the band to them.
 //!
-//! The model's channel is flat in frequency, so maximum C/I and proportional fair give the best
-//! user all units that it can use, and only the remaining ones to the next user.
+//! The channel of the model is the same in the whole band. Maximum C/I and proportional fair
+//! therefore give the best user all units that it can use, and only the remaining units to the
+//! next user.
 
 use super::config::SchedulerConfig;
 
 /// A user that wants service in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
-    /// Index among all users; background users are last.
+    /// Index of the user among all users; background users are last.
     pub(crate) user: usize,
     pub(crate) scheme: u8,
-    /// The minimum number of units that is useful to it.
+    /// The minimum number of units that is useful to the user.
     pub(crate) least: u16,
-    /// The maximum number of units that it can use.
+    /// The maximum number of units that the user can use.
     pub(crate) units: u16,
     /// Size in bits of a block that uses the whole band.
     pub(crate) full_bits: u32,
 }
 
-/// The scheduler of one direction.
+/// The scheduler of one direction of a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     policy: SchedulerConfig,
-    /// Average bits per slot of each user.
+    /// For each user, the average of its bits per slot.
     averages: Vec<f64>,
-    /// Bits allocated to each user in this slot.
+    /// For each user, the bits allocated in this slot.
     served: Vec<u32>,
-    /// The user whose turn is next.
+    /// The user that is served next when users take turns.
     turn: usize,
     /// The last slot that the averages include.
     slot: u64,
@@ -39,20 +40,20 @@ impl Scheduler {
         Self { policy, averages: vec![1.0; users], served: vec![0; users], turn: 0, slot: 0 }
     }
 
-    /// Whether the averages matter: not if there is only one user.
+    /// Whether the averages are needed; they are not if there is only one user.
     fn has_averages(&self) -> bool {
         matches!(self.policy, SchedulerConfig::ProportionalFair { .. }) && self.averages.len() > 1
     }
 
-    /// Records the bits allocated to a user.
+    /// Records the number of bits allocated to a user.
     pub(crate) fn note(&mut self, user: usize, bits: u32) {
         if self.has_averages() {
             self.served[user] += bits;
         }
     }
 
-    /// Allocates `left` units by calling `serve` with each served candidate and its units.
-    /// Candidates must be sorted by user.
+    /// Allocates `left` units: calls `serve` with each candidate that is served, and the number of
+    /// its units. Candidates must be sorted by user.
     pub(crate) fn share(
         &mut self,
         candidates: &mut Vec<Candidate>,
@@ -70,7 +71,8 @@ impl Scheduler {
         }
     }
 
-    /// Units of `left` for the only candidate of a slot; `None` if they are too few.
+    /// Units for the only candidate of a slot, at most `left`; `None` if this is less than the
+    /// useful minimum.
     pub(crate) fn serve_alone(&mut self, candidate: &Candidate, left: u16) -> Option<u16> {
         if left == 0 || left < candidate.least {
             return None;
@@ -79,8 +81,9 @@ impl Scheduler {
         Some(candidate.units.min(left))
     }
 
-    /// As in ns-3: equal parts, but at least a useful number of units; users that are left out come
-    /// first in the next slot, and units that a user does not need go to the next user.
+    /// Allocates units as ns-3 does: equal shares, but at least a useful number of units. Users
+    /// that get no units come first in the next slot, and units that a user does not need go to
+    /// the next user.
     fn share_in_turn(
         &mut self,
         candidates: &[Candidate],
@@ -176,7 +179,7 @@ mod tests {
         Candidate { user, scheme: 0, least: 1, units, full_bits }
     }
 
-    /// Units that each user gets in `slots` slots in which all users want `units`.
+    /// Units that each user gets in `slots` slots, in all of which every user wants `units`.
     fn serve(policy: SchedulerConfig, rates: &[u32], units: u16, slots: u64) -> Vec<u64> {
         let mut scheduler = Scheduler::new(policy, rates.len());
         let mut units_of = vec![0; rates.len()];

@@ -1,4 +1,4 @@
-//! The state of a user with a port in one direction that does not depend on the carrier.
+//! The state of a measured user in one direction, as far as it does not depend on the carrier.
 
 use cwndlab_units::{Duration, Time};
 
@@ -7,22 +7,22 @@ use super::bearer::Bearer;
 use super::plan::{Plan, Size};
 use crate::packet::Packet;
 
-/// A user with a port, in one direction.
+/// A measured user of a cell, in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct User<P> {
     pub(crate) bearer: Bearer<P>,
     pub(crate) access: Option<Access>,
-    /// End of the interruption of service.
+    /// Time until which the user cannot be served.
     pub(crate) blocked_until: Time,
-    /// Time since which packets have arrived without a pause.
+    /// Time since when the user's packets have arrived without a pause.
     pub(crate) busy_since: Time,
 }
 
-/// Pause after which HSUPA's grant starts small again.
+/// Pause after which HSUPA's grant restarts at its smallest size.
 const RAMP_PAUSE: Duration = Duration::from_millis(200);
 
 impl<P: Packet> User<P> {
-    /// Notes the arrival of a packet for the queue.
+    /// Records that a packet arrived for the queue.
     #[inline]
     pub(crate) fn note_arrival(&mut self, at: Time) {
         if at.saturating_since(self.bearer.active_at) > RAMP_PAUSE {
@@ -30,8 +30,8 @@ impl<P: Packet> User<P> {
         }
     }
 
-    /// The first slot from `fresh` on in which there is work. `next_block` is the first slot for a
-    /// new block, `again` the slot of the next retransmission.
+    /// The first slot, not before `fresh`, in which the user needs work. `next_block` is the first
+    /// slot for a new block, and `again` is the slot of the next retransmission.
     pub(crate) fn next_slot(&self, plan: &Plan, fresh: u64, next_block: u64, again: u64) -> u64 {
         let waits_until = self.bearer.waits_until();
         let mut next = if waits_until.is_never() {
@@ -54,7 +54,7 @@ impl<P: Packet> User<P> {
         next.max(fresh)
     }
 
-    /// Room in a new block: less than its size while HSUPA's grant grows.
+    /// Room for payload in a new block: less than the block's size while HSUPA's grant grows.
     pub(crate) fn room(&self, plan: &Plan, now: Time, size: Size) -> u32 {
         let Some(ramp) = plan.ramp else { return size.payload_bytes };
         let since = now.saturating_since(self.busy_since).as_nanos();

@@ -1,4 +1,5 @@
-//! Link adaptation: from late and coarse reports to a scheme, with an outer loop.
+//! Link adaptation: selects a modulation and coding scheme from delayed and coarse channel
+//! reports, with an outer loop.
 
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
@@ -8,56 +9,57 @@ use super::decibel::Decibel;
 use super::sinr::Sinr;
 use crate::Probability;
 
-/// How the modulation and coding scheme follows the channel.
+/// How the modulation and coding scheme follows the quality of the channel.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdaptationConfig {
-    /// According to channel quality reports.
+    /// The scheme follows the channel quality reports.
     Reports {
         /// Interval between reports.
         #[serde(rename = "period_ns")]
         period: Duration,
-        /// Time from the measurement to the first block that takes it into account.
+        /// Time from the measurement of a report to the first block that uses it.
         #[serde(rename = "delay_ns")]
         delay: Duration,
-        /// The outer loop; if absent, the scheme is the one that the report calls for.
+        /// The outer loop; if absent, the scheme follows only the report.
         #[serde(default)]
         outer_loop: Option<OuterLoopConfig>,
     },
-    /// Always the same scheme.
+    /// The scheme is always the same.
     Fixed {
-        /// Its index; for HSDPA, the channel quality minus 1.
+        /// Index of the scheme; for HSDPA, the channel quality indicator minus 1.
         scheme: u8,
     },
 }
 
-/// An outer loop: a margin that moves until blocks fail at a target rate.
+/// An outer loop: adjusts a margin so that the first transmissions of blocks fail at a target
+/// rate.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OuterLoopConfig {
     /// Target probability that a first transmission fails.
     #[serde(rename = "target_ppb")]
     pub target: Probability,
-    /// Reduction of the margin after a failure.
+    /// Amount by which the margin is reduced after a failure.
     pub step_mdb: Decibel,
 }
 
-/// Limit of the margin in both directions, in decibels.
+/// Maximum absolute value of the margin, in decibels.
 const MOST_MARGIN: f64 = 10.0;
 
-/// The scheme of one user in one direction.
+/// The modulation and coding scheme of one user in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Adaptation {
     fixed: Option<u8>,
     period: Duration,
     delay: Duration,
-    /// When the next report takes effect.
+    /// Time at which the next report takes effect.
     next_report: Time,
-    /// A separate instance of the channel, because times must not decrease.
+    /// The channel as seen by reports; separate, because the times of queries must not decrease.
     sinr: Sinr,
     /// The last report.
     report: Report,
-    /// The scheme for this report and margin.
+    /// The scheme for the present report and margin.
     scheme: Option<u8>,
     margin: f64,
     up: f64,
@@ -65,7 +67,7 @@ pub(crate) struct Adaptation {
 }
 
 impl Adaptation {
-    /// `phase` is the time of the first measurement, less than a period.
+    /// `phase` is the time of the first measurement, which is less than a period.
     pub(crate) fn new(
         config: &AdaptationConfig,
         coding: &Coding,

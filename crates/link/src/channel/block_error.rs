@@ -1,34 +1,36 @@
 //! Block error rates.
 
-/// The error curve of one code block: a logistic function of the SINR in decibels.
+/// The error curve of a code block: a logistic function of the SINR in decibels.
 ///
-/// The curve is steep compared with fading: from an error rate of one half to one tenth takes a
-/// quarter of a decibel. Short code blocks have flatter curves, by the square root of their length,
-/// as theory predicts for random codes (Polyanskiy, Poor and Verdu 2010, eq. 1), and a slightly
-/// higher midpoint.
+/// The curve is steep compared with fading: the error rate falls from one half to one tenth within
+/// a quarter of a decibel. Short code blocks have flatter curves, by the square root of their
+/// length, as theory predicts for random codes (Polyanskiy, Poor and Verdu 2010, eq. 1), and a
+/// slightly higher midpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curve {
     /// SINR in decibels at an error rate of one half.
     pub(crate) half: f64,
     /// SINR in decibels at an error rate of one tenth.
     pub(crate) tenth: f64,
-    /// Code block length to which these apply.
+    /// Length of the code block for which `half` and `tenth` are given, in bits.
     pub(crate) bits: u32,
 }
 
-/// Shift of a short block's midpoint as a fraction of its additional width: with 0.4, the curve is
-/// within 0.08 of the seven points of ns-3's error model for 256 to 7272 bits.
+/// Shift of a short block's midpoint as a fraction of the additional width of its curve. With 0.4,
+/// the curve is within 0.08 of the seven points of ns-3's error model for 256 to 7272 bits.
 const SHIFT: f64 = 0.4;
 
 impl Curve {
-    /// The error rate of a block that is divided into code blocks of at most `most_bits`.
+    /// The error rate of a transport block that is divided into code blocks of at most
+    /// `most_bits`.
     #[cfg(test)]
     pub(crate) fn error_rate(&self, decibels: f64, bits: u32, most_bits: u32) -> f64 {
         let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
         any_of(one, code_blocks)
     }
 
-    /// Whether `draw`, from 0 to 1, is at least the error rate.
+    /// Whether the block is decoded, which is the case if `draw`, from 0 to 1, is at least the
+    /// error rate.
     pub(crate) fn is_decoded(&self, decibels: f64, bits: u32, most_bits: u32, draw: f64) -> bool {
         let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
         // The sum of the code blocks' error rates is an upper bound that avoids computing a power.
@@ -36,7 +38,7 @@ impl Curve {
         draw > most * (1.0 + 1e-9) + 1e-15 || draw >= any_of(one, code_blocks)
     }
 
-    /// The error rate of each code block of a block, and the number of code blocks.
+    /// The error rate of each code block of a transport block, and the number of its code blocks.
     fn error_rate_of_one(&self, decibels: f64, bits: u32, most_bits: u32) -> (f64, u32) {
         let code_blocks = bits.div_ceil(most_bits).max(1);
         let length = (bits / code_blocks).max(24);
@@ -56,7 +58,7 @@ impl Curve {
     }
 }
 
-/// Probability that any of `count` code blocks fails, each with probability `one`.
+/// Probability that any of `count` code blocks fails, if each fails with the probability `one`.
 fn any_of(one: f64, count: u32) -> f64 {
     if count == 1 || one == 0.0 || one == 1.0 {
         one
@@ -65,13 +67,13 @@ fn any_of(one: f64, count: u32) -> f64 {
     }
 }
 
-/// Error rates of HSDPA blocks: the closed form of the EURANE simulator.
+/// Error rates of HSDPA blocks, by the formula of the EURANE simulator.
 #[derive(Clone, Debug)]
 pub(crate) struct HsdpaErrors {
-    /// `sqrt(3) - lg(quality)` for each channel quality from 1 on.
+    /// The value `sqrt(3) - lg(quality)` for each channel quality indicator from 1 on.
     slopes: [f64; 30],
-    /// Precomputed rates at the exponents from `LEAST` on in steps of `1 / STEPS`, as powers are
-    /// slow.
+    /// Error rates, computed in advance because powers are slow, at exponents from `LEAST` on in
+    /// steps of `1 / STEPS`.
     rates: Vec<f64>,
 }
 
@@ -87,13 +89,15 @@ impl HsdpaErrors {
         Self { slopes: core::array::from_fn(slope), rates: (0..count).map(rate).collect() }
     }
 
-    /// Error rate of a block sent for a channel quality, at an SINR in decibels after despreading.
+    /// Error rate of a block sent for a channel quality indicator, at an SINR after despreading in
+    /// decibels.
     #[cfg(test)]
     pub(crate) fn rate(&self, decibels: f64, quality: u8) -> f64 {
         Self::rate_of(self.exponent(decibels, quality))
     }
 
-    /// Whether `draw`, from 0 to 1, is at least the error rate.
+    /// Whether the block is decoded, which is the case if `draw`, from 0 to 1, is at least the
+    /// error rate.
     pub(crate) fn is_decoded(&self, decibels: f64, quality: u8, draw: f64) -> bool {
         let exponent = self.exponent(decibels, quality);
         // Rates fall with the exponent, so this rate is between its neighbours.
@@ -118,22 +122,22 @@ impl HsdpaErrors {
     }
 }
 
-/// A generous bound on rounding errors.
+/// Upper bound on rounding errors, with a large margin.
 const ROUNDING: f64 = 1e-9;
 
-/// The channel quality, before rounding, that an HSDPA user reports at an SINR: EURANE's straight
-/// line. By the form above, blocks of the reported quality fail with a probability of 0.07 to 0.18,
-/// while the standard requires 0.1; the outer loop corrects this.
+/// The channel quality indicator, before rounding, that an HSDPA user reports at an SINR: the
+/// linear function of EURANE. By EURANE's error formula, blocks of the reported quality fail with
+/// a probability of 0.07 to 0.18, while the standard requires 0.1; the outer loop corrects this.
 pub(crate) fn hsdpa_quality(decibels: f64) -> f64 {
     decibels / 1.02 + 16.62
 }
 
-/// The SINR in decibels at which exactly this quality is reported.
+/// The SINR in decibels at which exactly this channel quality indicator is reported.
 pub(crate) fn hsdpa_decibels(quality: f64) -> f64 {
     (quality - 16.62) * 1.02
 }
 
-/// `ln(9)`: the logit of one tenth, relative to one half.
+/// `ln(9)`: the logit of an error rate of one tenth, relative to one half.
 const LN_9: f64 = 2.197_224_577_336_219;
 
 #[cfg(test)]

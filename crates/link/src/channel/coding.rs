@@ -1,27 +1,27 @@
-//! Modulation and coding schemes: selection by a report, and error rates.
+//! Modulation and coding schemes: selection of a scheme from a channel report, and error rates.
 
 use super::block_error::{Curve, HsdpaErrors, hsdpa_decibels, hsdpa_quality};
 use super::decibel::decibels;
 use super::tables::{lte, nr};
 
-/// The schemes of one direction, in ascending order of efficiency.
+/// The modulation and coding schemes of one direction, in ascending order of efficiency.
 #[derive(Clone, Debug)]
 pub(crate) enum Coding {
-    /// Schemes with error curves.
+    /// Schemes whose errors follow error curves.
     Curves(Curves),
-    /// HSDPA: a scheme for each channel quality.
+    /// HSDPA, with a scheme for each channel quality indicator.
     Hsdpa(Box<HsdpaErrors>),
-    /// A single scheme, with given error probabilities.
+    /// A single scheme with given error probabilities.
     Single,
 }
 
-/// Schemes with error curves.
+/// Schemes whose errors follow error curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Curves {
     schemes: Vec<CodedScheme>,
     /// Minimum SINR in decibels for each channel quality index, from 1 on.
     thresholds: Vec<f64>,
-    /// Maximum code block length.
+    /// Maximum length of a code block.
     most_bits: u32,
 }
 
@@ -32,25 +32,26 @@ struct CodedScheme {
     combining_gain: f64,
 }
 
-/// A channel quality report.
+/// A report of the channel quality.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Report {
-    /// SINR in decibels, in steps; for HSDPA, the channel quality; `None` if out of range.
+    /// SINR in decibels, in steps; for HSDPA, the channel quality indicator. `None` if the user is
+    /// out of range.
     pub(crate) value: Option<f64>,
-    /// SINRs of at least `from` and less than `below` give the same report.
+    /// Lower end of the SINRs that give the same report: at least `from` and less than `below`.
     from: f64,
     below: f64,
 }
 
 impl Report {
-    /// Whether an SINR certainly gives this report.
+    /// Whether an SINR certainly gives the same report.
     #[inline]
     pub(crate) fn holds(&self, decibels: f64) -> bool {
         self.from <= decibels && decibels < self.below
     }
 }
 
-/// A generous bound on rounding errors, in decibels.
+/// Upper bound on rounding errors in decibels, with a large margin.
 const ROUNDING: f64 = 1e-9;
 
 impl Coding {
@@ -102,7 +103,7 @@ impl Coding {
         }
     }
 
-    /// The report for an SINR.
+    /// The channel report for an SINR.
     pub(crate) fn report(&self, decibels: f64) -> Report {
         let [lowest, highest] = [f64::NEG_INFINITY, f64::INFINITY];
         match self {
@@ -123,8 +124,8 @@ impl Coding {
         }
     }
 
-    /// The best scheme for a reported value and a margin in decibels; the lowest scheme if none
-    /// fits.
+    /// The best scheme for a reported value and a margin in decibels; the lowest scheme if none is
+    /// robust enough.
     pub(crate) fn scheme(&self, reported: f64, margin: f64) -> u8 {
         match self {
             Self::Curves(curves) => {
@@ -151,8 +152,8 @@ impl Coding {
         }
     }
 
-    /// Whether a scheme's block is decoded at an SINR: if `draw`, at least 0 and less than 1, is at
-    /// least the error rate.
+    /// Whether a block with this scheme is decoded at an SINR, which is the case if `draw`, from 0
+    /// up to but not including 1, is at least the error rate.
     pub(crate) fn is_decoded(&self, scheme: u8, decibels: f64, bits: u32, draw: f64) -> bool {
         match self {
             Self::Curves(curves) => {
@@ -164,7 +165,8 @@ impl Coding {
         }
     }
 
-    /// The effective SINR in decibels of transmissions whose SINRs add up to `sum`.
+    /// The effective SINR, in decibels, of several transmissions of a block, whose SINRs add up to
+    /// `sum`.
     pub(crate) fn combined(&self, scheme: u8, sum: f64, transmissions: u8) -> f64 {
         let gain = match self {
             Self::Curves(curves) if transmissions > 1 => {
@@ -176,8 +178,8 @@ impl Coding {
     }
 }
 
-/// Zero up to a code rate of 1/2, 1 dB from 3/4 on, and linear in between: a simplification of the
-/// gain of incremental redundancy over energy combining (WIRELESS.md section 1.5).
+/// Gain of incremental redundancy over energy combining, simplified: 0 dB up to a code rate of
+/// 1/2, 1 dB from 3/4 on, and linear in between (WIRELESS.md section 1.5).
 fn combining_gain(code_rate: f64) -> f64 {
     ((code_rate - 0.5) * 4.0).clamp(0.0, 1.0)
 }

@@ -1,4 +1,5 @@
-//! A power ratio as an integer number of thousandths of a decibel, so that scenarios are exact.
+//! A power ratio as an integer number of thousandths of a decibel, so that values in scenarios are
+//! exact.
 
 use core::fmt;
 use core::ops::{Add, Sub};
@@ -13,7 +14,7 @@ pub struct Decibel {
 }
 
 impl Decibel {
-    /// Equal powers: 0 dB.
+    /// Ratio of equal powers: 0 dB.
     pub const ZERO: Self = Self { milli: 0 };
 
     /// `milli` thousandths of a decibel.
@@ -26,7 +27,7 @@ impl Decibel {
         Self { milli: whole * 1000 }
     }
 
-    /// Thousandths of a decibel.
+    /// The ratio in thousandths of a decibel.
     pub const fn as_milli(self) -> i32 {
         self.milli
     }
@@ -59,12 +60,12 @@ impl fmt::Debug for Decibel {
     }
 }
 
-/// Converts a power ratio to decibels.
+/// Converts a power ratio to a number of decibels.
 pub(crate) fn decibels(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
 
-/// Converts decibels to a power ratio.
+/// Converts a number of decibels to a power ratio.
 pub(crate) fn ratio(decibels: f64) -> f64 {
     libm::exp(decibels * (core::f64::consts::LN_10 / 10.0))
 }
@@ -72,7 +73,8 @@ pub(crate) fn ratio(decibels: f64) -> f64 {
 /// Maximum error of [`decibels_below`].
 pub(crate) const BELOW: f64 = 2e-5;
 
-/// Converts a power ratio to decibels, or up to [`BELOW`] less, at a third of a logarithm's cost.
+/// Converts a power ratio to decibels. The result may be too low by up to [`BELOW`], but takes a
+/// third of the time of a logarithm.
 #[inline]
 pub(crate) fn decibels_below(ratio: f64) -> f64 {
     if ratio < f64::MIN_POSITIVE {

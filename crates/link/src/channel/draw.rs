@@ -1,15 +1,16 @@
-//! Random numbers indexed by interval: a radio draw does not depend on the number of earlier draws.
+//! Random numbers indexed by time interval, so that a number does not depend on how many were
+//! drawn before.
 
 use cwndlab_units::{Stream, split_mix_64};
 
-/// The random numbers of one component, one per index.
+/// The random numbers of one component, one for each index.
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     key: u64,
 }
 
 impl Draws {
-    /// Creates the draws of `component` in the run with this seed.
+    /// Creates the random numbers of `component` in the run with this seed.
     pub(crate) fn new(run_seed: u64, component: &str) -> Self {
         Self { key: Stream::new(run_seed, component).next_u64() }
     }
@@ -19,7 +20,7 @@ impl Draws {
         split_mix_64(self.key, index)
     }
 
-    /// A number of at least 0 and less than 1.
+    /// A number from 0 up to but not including 1.
     pub(crate) fn unit(&self, index: u64) -> f64 {
         (self.bits(index) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }

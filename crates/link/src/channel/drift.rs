@@ -1,38 +1,39 @@
-//! Slow variation in decibels: shadowing of a moving user, or small changes in a laboratory.
+//! Slow variation of a channel in decibels: shadowing of a moving user, or small changes in a
+//! laboratory.
 //!
-//! A Gauss-Markov process (Gudmundson 1991): normal, with an autocorrelation that falls by a factor
-//! of e in the correlation time, which for shadowing is the correlation distance divided by the
-//! speed. Values are drawn at fixed times and interpolated linearly, so they do not depend on the
-//! times of queries.
+//! The variation is a Gauss-Markov process (Gudmundson 1991): normally distributed, with an
+//! autocorrelation that falls by a factor of e in the correlation time. For shadowing, this time
+//! is the correlation distance divided by the speed. Values are drawn at fixed times and
+//! interpolated linearly, so they do not depend on the times of queries.
 
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use super::decibel::Decibel;
 
-/// How a channel's mean varies.
+/// How the mean of a channel varies.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriftConfig {
     /// Standard deviation.
     pub sigma_mdb: Decibel,
-    /// Correlation time; 0 for a constant value.
+    /// Correlation time; 0 means that the value is constant.
     #[serde(rename = "correlation_ns")]
     pub correlation: Duration,
 }
 
-/// Values drawn per correlation time.
+/// Number of values that are drawn per correlation time.
 const STEPS: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Drift {
     sigma: f64,
-    /// Time between two drawn values in nanoseconds; the maximum for a constant value.
+    /// Time between two drawn values in nanoseconds; the maximum of the type for a constant value.
     step: u64,
-    /// Correlation of consecutive values.
+    /// Correlation of two consecutive values.
     memory: f64,
     random: Stream,
-    /// Number of the interval, which `before` and `after` enclose.
+    /// Number of the interval between the values `before` and `after`.
     index: u64,
     before: f64,
     after: f64,
@@ -58,7 +59,7 @@ impl Drift {
         drift
     }
 
-    /// The value at `at`, which must not be before the last query.
+    /// The value in decibels at `at`, which must not be before the last query.
     pub(crate) fn decibels_at(&mut self, at: Time) -> f64 {
         let (index, part) = (at.as_nanos() / self.step, at.as_nanos() % self.step);
         while self.index < index {

@@ -1,10 +1,11 @@
 //! Fast fading of a moving receiver among scattered waves.
 //!
-//! A sum of waves from evenly distributed directions (Clarke 1968), with the spectrum of Jakes 1974
-//! and the autocorrelation `J0(2 pi f_d t)`. It is a function of time, so intervals without traffic
-//! cost nothing and the channel does not depend on its queries. Several branches of equal mean
-//! power represent a wide band and multiple antennas, which both reduce fading. A steady wave next
-//! to the scattered ones makes the fading Rician. Fading is flat: equal in the whole band.
+//! The channel is a sum of waves from evenly distributed directions (Clarke 1968), with the
+//! spectrum of Jakes 1974 and the autocorrelation `J0(2 pi f_d t)`. It is a function of time, so
+//! intervals without traffic cost nothing and the channel does not depend on when it is queried.
+//! Several branches of equal mean power represent a wide band and multiple antennas, both of which
+//! reduce fading. A wave of constant amplitude in addition to the scattered waves makes the fading
+//! Rician. Fading is flat: the same in the whole band.
 
 use core::f64::consts::{LN_10, SQRT_2, TAU};
 
@@ -18,12 +19,14 @@ use super::series::{PowerSeries, REACH, Series, Stretch, ninth_power};
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FadingConfig {
-    /// Maximum Doppler shift (speed times frequency over the speed of light) in thousandths of a
-    /// hertz: 5800 for 3 km/h at 2.1 GHz.
+    /// Maximum Doppler shift (speed times frequency, divided by the speed of light) in thousandths
+    /// of a hertz: 5800 for 3 km/h at 2.1 GHz.
     pub doppler_mhz: u32,
-    /// Independent branches whose powers are averaged: receive antennas times frequency diversity.
+    /// Number of independent branches whose powers are averaged: receive antennas times frequency
+    /// diversity.
     pub branches: u8,
-    /// Power of the steady wave relative to the scattered waves; absent if there is none.
+    /// Power of the direct wave relative to the scattered waves; absent if there is no direct
+    /// wave.
     #[serde(default)]
     pub rice_mdb: Option<Decibel>,
 }
@@ -33,28 +36,28 @@ impl FadingConfig {
     pub const MOST_BRANCHES: u8 = 16;
 }
 
-/// Waves in one branch. The autocorrelation of the amplitude differs from `J0` by `J_WAVES`, which
-/// is negligible for many coherence times, and that of the power differs from `J0^2` by 1 in
-/// `WAVES - 1`. The number is odd because waves from opposite sides would form a standing wave,
-/// whose mean over time differs from the mean over all channels.
+/// Number of waves in one branch. The autocorrelation of the amplitude differs from `J0` by
+/// `J_WAVES`, which is negligible for many coherence times; that of the power differs from `J0^2`
+/// by 1 in `WAVES - 1`. The number is odd, because two waves from opposite sides would form a
+/// standing wave, whose mean over time differs from the mean over all channels.
 const WAVES: usize = 25;
 
-/// A fading channel with mean power 1.
+/// A fading channel with a mean power of 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Fading {
     branches: Vec<Branch>,
-    /// Amplitude of the steady wave.
+    /// Amplitude of the direct wave.
     steady: f64,
-    /// Amplitude of one scattered wave of a branch.
+    /// Amplitude of each scattered wave of a branch.
     scattered: f64,
-    /// Angular frequency of the fastest wave, in radians per nanosecond.
+    /// Angular frequency of the wave with the largest Doppler shift, in radians per nanosecond.
     fastest: f64,
-    /// Half of the length of a stretch of time in which a series approximates the waves.
+    /// Half of the length of a stretch of time in which a Taylor series approximates the waves.
     half: Duration,
     stretch: Option<Stretch>,
-    /// Power of all branches in the stretch.
+    /// Power of all branches in the present stretch of time.
     power: PowerSeries,
-    /// Maximum remainder of the branches' series.
+    /// Maximum remainder of the branches' Taylor series.
     remainder: f64,
     /// Time of the last query of bounds.
     asked_at: Time,
@@ -62,9 +65,9 @@ pub(crate) struct Fading {
 
 #[derive(Clone, Debug)]
 struct Branch {
-    /// In units of 2^-64 turns.
+    /// Phases of the waves in units of 2^-64 turns.
     phases: [i64; WAVES],
-    /// In units of 2^-64 turns per nanosecond.
+    /// Frequencies of the waves in units of 2^-64 turns per nanosecond.
     shifts: [i64; WAVES],
 }
 
@@ -92,8 +95,8 @@ impl Fading {
         }
     }
 
-    /// Certain bounds of [`Fading::decibels_at`]; close and cheap if queried often. Times must not
-    /// decrease.
+    /// Certain bounds of [`Fading::decibels_at`], which are tight and cheap if queried often.
+    /// Times must not decrease.
     pub(crate) fn bounds_at(&mut self, at: Time) -> [f64; 2] {
         let since = at.saturating_since(self.asked_at);
         self.asked_at = at;
@@ -118,7 +121,8 @@ impl Fading {
         [low, if least > 0.0 && spread < 1.0 { low + spread } else { f64::INFINITY }]
     }
 
-    /// Computes the series of a stretch that begins at `from`; returns the place of `from` in it.
+    /// Computes the Taylor series of a stretch of time that begins at `from`; returns the position
+    /// of `from` in it.
     fn begin_stretch(&mut self, from: Time) -> f64 {
         let stretch = Stretch::new(from, self.fastest, self.half);
         let turns = self.fastest * (TURN / TAU);
@@ -133,7 +137,7 @@ impl Fading {
         stretch.place(from).expect("a stretch holds its beginning")
     }
 
-    /// Power at a time, in decibels relative to its mean.
+    /// Power at a time, in decibels relative to the mean power.
     pub(crate) fn decibels_at(&self, at: Time) -> f64 {
         let sum: f64 = self.branches.iter().map(|branch| self.power(branch, at)).sum();
         decibels(sum / self.branches.len() as f64)
@@ -178,21 +182,21 @@ impl Branch {
     }
 }
 
-/// Bound on the errors of [`sine`] and rounding in each part of a sum of waves and its series, with
-/// a margin: 4e-6 for each wave, and as much for each power in the series, in total up to
-/// `e^REACH`.
+/// Upper bound on the errors of [`sine`] and of rounding in each part of a sum of waves and its
+/// series, with a margin: 4e-6 for each wave, and as much for each power in the series, in total
+/// up to `e^REACH`.
 const SINE_ERRORS: f64 = WAVES as f64 * 5e-6 * 9.0;
 
-/// Maximum time for which a series is used, however slow the channel.
+/// Maximum time for which a Taylor series is used, however slowly the channel changes.
 const LONGEST_HALF: Duration = Duration::from_secs(1);
 
-/// 2^64, a full turn.
+/// A full turn in units of 2^-64 turns.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
-/// In units of 2^-32 turns.
+/// A quarter of a turn in units of 2^-32 turns.
 const QUARTER_TURN: i32 = 1 << 30;
 
 /// Sine of a phase in units of 2^-32 turns: the Taylor polynomial up to the ninth power, accurate
-/// to 4e-6; a library's sine would cost as much as the other work of an interval.
+/// to 4e-6. The sine of a library would take as long as all other work for an interval.
 #[inline]
 fn sine(phase: i32) -> f64 {
     // The second and third quarters are mirrored to the first and fourth.

@@ -1,4 +1,5 @@
-//! The radio channel of one user: from its position to whether a block is decoded.
+//! The radio channel of one user, from the user's position to the decision whether a block is
+//! decoded.
 //!
 //! ```text
 //!   mean SINR (given, or path loss and link budget) + drifts + fading = SINR at a time
@@ -7,8 +8,8 @@
 //! ```
 //!
 //! The SINR is a function of the run's seed and of time. It does not depend on the traffic, so two
-//! algorithms meet the same channel. Left out: frequency selectivity (a wide band is modelled by
-//! more branches), interference with a variation of its own, and errors of reports.
+//! algorithms have the same channel. The model leaves out frequency selectivity (a wide band is
+//! modelled by more branches), variations of the interference, and errors of reports.
 
 mod adaptation;
 mod block_error;

@@ -1,8 +1,9 @@
-//! Mean path loss in decibels, and the link budget that converts it to a mean SINR.
+//! Mean path loss in decibels, and the link budget that converts path loss to a mean SINR.
 //!
-//! COST 231 final report section 4.4 (Hata's model to 2 GHz), TR 36.942 section 4.5.2 (macro cell,
-//! urban) and TR 38.901 table 7.4.1-1 (UMa, UMi, indoor office), with distances in metres. Only the
-//! mean: shadowing is [`super::DriftConfig`].
+//! The models are those of COST 231 final report section 4.4 (Hata's model to 2 GHz), TR 36.942
+//! section 4.5.2 (macro cell, urban) and TR 38.901 table 7.4.1-1 (UMa, UMi, indoor office), with
+//! distances in metres. They contain only the mean path loss; [`super::DriftConfig`] models
+//! shadowing.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,12 +49,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// Direct distance between the antennas, in metres.
+    /// Distance between the antennas, including the difference in height, in metres.
     fn direct_m(&self) -> f64 {
         libm::hypot(self.distance_m, self.base_height_m - self.user_height_m)
     }
 
-    /// TR 38.901 table 7.4.1-1 note 1, with effective heights 1 m lower.
+    /// Breakpoint distance of TR 38.901 table 7.4.1-1 note 1, with effective heights that are 1 m
+    /// lower.
     fn breakpoint_m(&self) -> f64 {
         let heights = (self.base_height_m - 1.0) * (self.user_height_m - 1.0);
         4.0 * heights * self.frequency_ghz * 1e9 / LIGHT_M_PER_S
@@ -61,7 +63,7 @@ impl Place {
 }
 
 impl PathLoss {
-    /// Mean path loss in decibels.
+    /// Mean path loss between the antennas in decibels.
     pub fn decibels(self, place: &Place) -> f64 {
         let frequency = 20.0 * libm::log10(place.frequency_ghz);
         let direct = libm::log10(place.direct_m());
@@ -97,16 +99,17 @@ impl PathLoss {
     }
 }
 
-/// Link budget, without the path loss.
+/// Link budget of a radio link, without the path loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
     /// Transmit power relative to 1 mW.
     pub power: Decibel,
-    /// Gains of both antennas, minus losses by walls and bodies.
+    /// Gains of both antennas, minus losses in walls and bodies.
     pub gain: Decibel,
     /// Noise that the receiver adds to thermal noise.
     pub noise_figure: Decibel,
-    /// Interference of other cells relative to noise: 0 if equal; absent if there is none.
+    /// Interference of other cells relative to noise: 0 dB if both are equal; absent if there is
+    /// no interference.
     pub interference: Option<Decibel>,
     /// Bandwidth in hertz.
     pub bandwidth_hz: u64,
@@ -133,7 +136,7 @@ fn cost231(place: &Place) -> f64 {
         + (44.9 - 6.55 * base) * libm::log10(place.distance_m / 1000.0)
 }
 
-/// TR 38.901: one slope up to the breakpoint, and 40 dB per decade beyond it.
+/// Path loss as in TR 38.901: one slope up to the breakpoint, and 40 dB per decade beyond it.
 fn two_slopes(place: &Place, constant: f64, slope: f64, bend: f64) -> f64 {
     let breakpoint = place.breakpoint_m();
     let direct = libm::log10(place.direct_m());
@@ -147,7 +150,7 @@ fn two_slopes(place: &Place, constant: f64, slope: f64, bend: f64) -> f64 {
 }
 
 const LIGHT_M_PER_S: f64 = 299_792_458.0;
-/// Thermal noise at 290 K, relative to 1 mW.
+/// Thermal noise at 290 K, in dBm per hertz.
 const THERMAL_DBM_PER_HZ: f64 = -174.0;
 
 #[cfg(test)]

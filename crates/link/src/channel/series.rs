@@ -1,5 +1,5 @@
-//! Taylor series of sums of waves: for queries slot by slot they are cheaper than a sine for each
-//! wave, as little changes in a slot.
+//! Taylor series of sums of waves. For queries in consecutive slots, they take less time than a
+//! sine for each wave, because the sums change little within a slot.
 //!
 //! A wave of angular frequency `w` is `exp(i (p + w t))`. With `r = w / fastest` and
 //! `x = fastest (t - middle)`, the sum is `sum_k c_k x^k`, `c_k = i^k / k! sum_w r^k exp(i p)`. The
@@ -7,13 +7,13 @@
 
 use cwndlab_units::{Duration, Time};
 
-/// The highest power of the series.
+/// The highest power in the Taylor series.
 const ORDER: usize = 8;
 
 /// `(ORDER + 1)!`.
 const FACTORIAL: f64 = 362_880.0;
 
-/// The series of a sum of waves.
+/// The Taylor series of a sum of waves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     /// Real and imaginary parts of each `c_k`.
@@ -23,7 +23,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Creates the series from the waves' values at the middle and their `r`.
+    /// Creates the series from the values of the waves at the middle and the ratios `r` of their
+    /// frequencies.
     pub(crate) fn new(waves: impl Iterator<Item = ([f64; 2], f64)>) -> Self {
         let mut sums = [[0.0; 2]; ORDER + 1];
         let mut remainder = 0.0;
@@ -50,23 +51,24 @@ impl Series {
         Self { coefficients, remainder: remainder / FACTORIAL }
     }
 
-    /// Bound on the error of each part of the sum at `x`, at most [`REACH`] from the middle,
-    /// divided by [`ninth_power`] of `x`.
+    /// Upper bound on the error of each part of the sum at `x`, which is at most [`REACH`] from
+    /// the middle, divided by [`ninth_power`] of `x`.
     pub(crate) fn remainder(&self) -> f64 {
         self.remainder
     }
 }
 
-/// The power of several sums of waves: the sum of their squared parts, a polynomial.
+/// The power of several sums of waves: a polynomial that is the sum of their squared parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PowerSeries {
-    /// Coefficients of each even power of `x` and the next odd one, which are evaluated in
-    /// parallel.
+    /// Pairs of coefficients, of an even power of `x` and the next odd power, which are evaluated
+    /// in parallel.
     coefficients: [[f64; 2]; ORDER + 1],
 }
 
 impl PowerSeries {
-    /// Adds the power of a sum of waves of amplitude `scattered` each and a steady wave.
+    /// Adds the power of a sum of waves: scattered waves with the amplitude `scattered` each, and
+    /// a direct wave.
     pub(crate) fn add(&mut self, series: &Series, steady: f64, scattered: f64) {
         let mut terms = series.coefficients.map(|term| term.map(|part| scattered * part));
         terms[0][0] += steady;
@@ -78,7 +80,7 @@ impl PowerSeries {
         }
     }
 
-    /// The power at `x`, except for the remainder of the series.
+    /// The power at `x`, without the remainder of the series.
     #[inline]
     pub(crate) fn at(&self, x: f64) -> f64 {
         let square = x * x;
@@ -99,31 +101,32 @@ pub(crate) fn ninth_power(x: f64) -> f64 {
     fourth * fourth * x
 }
 
-/// Angle by which the fastest wave turns from the middle of a stretch to its ends, in radians.
+/// Angle by which the wave with the largest Doppler shift turns from the middle of a stretch of
+/// time to its ends, in radians.
 pub(crate) const REACH: f64 = 2.0;
 
-/// A stretch of time in which a series is used: the fastest wave turns by at most [`REACH`] from
-/// its middle.
+/// A stretch of time in which a Taylor series is used: the wave with the largest Doppler shift
+/// turns by at most [`REACH`] from the middle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     middle: Time,
     half: Duration,
-    /// Angular frequency of the fastest wave, in radians per nanosecond.
+    /// Angular frequency of the wave with the largest Doppler shift, in radians per nanosecond.
     fastest: f64,
 }
 
 impl Stretch {
-    /// Creates the stretch that begins at `from`.
+    /// Creates the stretch of time that begins at `from`.
     pub(crate) fn new(from: Time, fastest: f64, half: Duration) -> Self {
         Self { middle: from + half, half, fastest }
     }
 
-    /// The time around which the series are expanded.
+    /// The time around which the Taylor series are expanded.
     pub(crate) fn middle(&self) -> Time {
         self.middle
     }
 
-    /// The `x` of the series at a time, if the time is in the stretch.
+    /// The argument `x` of the series at a time, if the time is within the stretch.
     #[inline]
     pub(crate) fn place(&self, at: Time) -> Option<f64> {
         let from_middle = at.as_nanos() as i64 - self.middle.as_nanos() as i64;

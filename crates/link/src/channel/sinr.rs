@@ -16,7 +16,8 @@ pub(crate) struct Sinr {
 }
 
 impl Sinr {
-    /// `user`, such as `cell.1`, names the streams of both directions; `direction` those of one.
+    /// `user`, such as `cell.1`, is in the names of random streams that both directions share;
+    /// `direction` is in the names of those for one direction.
     pub(crate) fn new(
         mean: Decibel,
         drifts: &[DriftConfig],
@@ -35,9 +36,9 @@ impl Sinr {
         }
     }
 
-    /// Adds a transmission to the energy `before` of earlier ones; `None` if the result is enough.
-    /// `is_enough` gets that energy and the SINR in decibels, and must be monotonic in both. Times
-    /// must not decrease.
+    /// Adds a transmission to the energy `before` of earlier transmissions; returns `None` if the
+    /// result is enough to decode the block. `is_enough` gets that energy and the SINR in
+    /// decibels, and must be monotonic in both. Times must not decrease.
     pub(crate) fn receive(
         &mut self,
         at: Time,
@@ -59,8 +60,8 @@ impl Sinr {
         (!is_enough(sum, decibels)).then(|| Energy { sum: sum + ratio(decibels), last: None })
     }
 
-    /// The report for the SINR at `at`; checks first whether the last report still holds. Times
-    /// must not decrease.
+    /// The channel report for the SINR at `at`. First checks whether the last report is still
+    /// valid. Times must not decrease.
     pub(crate) fn report_at(&mut self, at: Time, last: Report, coding: &Coding) -> Report {
         let [least, most] = self.bounds_at(at);
         if last.holds(least) && last.holds(most) {
@@ -70,7 +71,7 @@ impl Sinr {
         if report.holds(most) { report } else { coding.report(self.decibels_at(at)) }
     }
 
-    /// The SINR at a time, as exactly as is cheap.
+    /// The SINR at a time, as exactly as is possible without much computation.
     fn level_at(&mut self, at: Time) -> Level {
         let steady = self.steady_at(at);
         let bounds = self.fading.as_mut().map_or([0.0, 0.0], |fading| fading.bounds_at(at));
@@ -81,7 +82,7 @@ impl Sinr {
         }
     }
 
-    /// Certain bounds of the SINR in decibels.
+    /// Lower and upper bound of the SINR in decibels.
     fn bounds_at(&mut self, at: Time) -> [f64; 2] {
         self.level_at(at).decibels
     }
@@ -107,7 +108,7 @@ impl Sinr {
     }
 }
 
-/// An SINR at a time: its slow part, and bounds of its total.
+/// An SINR at a time: its slow part, and bounds of the total SINR.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     at: Time,
@@ -115,7 +116,8 @@ struct Level {
     decibels: [f64; 2],
 }
 
-/// Sum of the SINRs of a block's transmissions; for the last one, perhaps only bounds are known.
+/// Sum of the SINRs of a block's transmissions; for the last transmission, possibly only bounds
+/// are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Energy {
     sum: f64,
@@ -123,14 +125,14 @@ pub(crate) struct Energy {
 }
 
 impl Energy {
-    /// Certain bounds of the sum.
+    /// Lower and upper bound of the sum.
     fn bounds(&self) -> [f64; 2] {
         let last = |level: Level| level.decibels.map(|decibels| self.sum + ratio(decibels));
         self.last.map_or([self.sum; 2], last)
     }
 }
 
-/// A generous bound on rounding errors, in decibels.
+/// Upper bound on rounding errors in decibels, with a large margin.
 const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! Drops queued ACKs that a newer ACK supersedes.
 //!
-//! As in CAKE's `ack-filter` (tc-cake(8); Høiland-Jørgensen, Täht and Morton, "Piece of CAKE",
-//! 2018, section III.D): when an ACK arrives, the first pure ACK of its connection that it
-//! supersedes leaves the queue. Left out: filtering that a modem may do before its queue.
+//! The filter follows CAKE's `ack-filter` (tc-cake(8); Høiland-Jørgensen, Täht and Morton, "Piece
+//! of CAKE", 2018, section III.D): when an ACK arrives, the first pure ACK of its connection that
+//! it supersedes leaves the queue. The model leaves out filters that a modem may have before its
+//! queue.
 
 use super::Waiting;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
 impl AckFilter {
-    /// Index of the waiting packet that `new` makes superfluous, if any.
+    /// Index of the waiting packet that `new` supersedes, if any.
     pub(crate) fn find<'a, P: Packet + 'a>(
         self,
         waiting: impl Iterator<Item = &'a Waiting<P>>,

@@ -1,9 +1,10 @@
-//! Passes one in so many of a connection's ACKs that only acknowledge more data: ACK decimation
-//! (RFC 3449 section 5.2.2), as in satellite modems and performance-enhancing proxies.
+//! Of a connection's ACKs that only acknowledge more data, passes one in a given number. This is
+//! ACK decimation (RFC 3449 section 5.2.2), as in satellite modems and performance-enhancing
+//! proxies.
 //!
-//! No packet is delayed, so the last ACK of a train may be dropped. Always passed: ACKs with data,
-//! or with options that contain other information, with SACK blocks, duplicates, and ACKs that echo
-//! another mark than the previous one.
+//! No packet is delayed, so the last ACK of a train may be dropped. Some ACKs always pass: those
+//! with data, with options that contain other information, or with SACK blocks; duplicate ACKs;
+//! and ACKs that echo a different congestion mark than the previous ACK.
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub(crate) struct AckThinner {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     last: Ack,
-    /// Number of ACKs dropped since the last one that passed.
+    /// Number of ACKs dropped since the last ACK that passed.
     dropped: u32,
 }
 
@@ -28,7 +29,7 @@ impl AckThinner {
         Self { every, connections: BTreeMap::new() }
     }
 
-    /// Whether to drop a packet with this acknowledgement.
+    /// Whether to drop a packet that contains this acknowledgement.
     pub(crate) fn drops(&mut self, ack: Option<Ack>) -> bool {
         let Some(ack) = ack else { return false };
         let seen = self.connections.entry(ack.connection);

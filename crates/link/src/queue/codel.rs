@@ -1,4 +1,4 @@
-//! Controlled delay (RFC 8289).
+//! CoDel (controlled delay, RFC 8289).
 //!
 //! ```text
 //!                sojourn < target, or one packet left
@@ -10,9 +10,9 @@
 //!                                                              +--
 //! ```
 //!
-//! All decisions are made when a packet is dequeued. The names are those of the pseudocode in RFC
-//! 8289 section 5; with ECN, a packet that would be dropped is marked and sent instead. One queue
-//! holds all flows; [`super::FlowQueues`] has one CoDel queue for each flow.
+//! All decisions are made when a packet is dequeued. Names are those of the pseudocode in RFC 8289
+//! section 5. With ECN, a packet that would be dropped is marked and sent instead. This queue
+//! contains all flows; [`super::FlowQueues`] has a separate CoDel queue for each flow.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use cwndlab_units::{Duration, Time};
 use crate::Backlog;
 use crate::packet::Packet;
 
-/// A packet in the queue.
+/// A packet that waits in the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting<P> {
     pub(crate) packet: P,
@@ -44,16 +44,18 @@ pub(crate) struct Codel<P> {
     backlog: Backlog,
     law: ControlLaw,
     ecn: bool,
-    /// Length of the longest packet seen: this many bytes may always stand in the queue.
+    /// Length of the longest packet so far: CoDel never drops if the queue has at most this many
+    /// bytes.
     max_packet: u32,
 }
 
-/// The state that does not depend on packets.
+/// The part of CoDel's state that does not depend on the type of packets.
 #[derive(Clone, Debug)]
 struct ControlLaw {
     target: Duration,
     interval: Duration,
-    /// When the delay will have been above the target for an interval, if it is above.
+    /// Time at which the delay will have been above the target for an interval, if it is above
+    /// now.
     first_above_time: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -87,7 +89,8 @@ impl<P: Packet> Codel<P> {
         (self.law.target, self.law.interval, self.ecn) = (target, interval, ecn);
     }
 
-    /// Sets the minimum for the longest packet of this link, which other queues know, too.
+    /// Sets the minimum for the length of the longest packet on this link, which other queues
+    /// know, too.
     pub(crate) fn expect_packets_of(&mut self, bytes: u32) {
         self.max_packet = self.max_packet.max(bytes);
     }
@@ -104,21 +107,22 @@ impl<P: Packet> Codel<P> {
         self.waiting.iter()
     }
 
-    /// Removes the first packet without the control law.
+    /// Removes the first packet without applying the control law.
     pub(crate) fn pop_front(&mut self) -> Option<Waiting<P>> {
         let head = self.waiting.pop_front()?;
         self.backlog.remove(head.bytes);
         Some(head)
     }
 
-    /// Removes a packet from the middle, also without the control law.
+    /// Removes a packet from the middle without applying the control law.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
         let gone = self.waiting.remove(index)?;
         self.backlog.remove(gone.bytes);
         Some(gone)
     }
 
-    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes dropped packets to
+    /// `dropped`.
     pub(crate) fn dequeue(
         &mut self,
         now: Time,
@@ -161,7 +165,7 @@ impl<P: Packet> Codel<P> {
         Some((head, false))
     }
 
-    /// Removes the head of the queue. Returns whether it may be dropped.
+    /// Removes the first packet of the queue. Returns whether it may be dropped.
     fn dodequeue(&mut self, now: Time) -> Option<(Waiting<P>, bool)> {
         let Some(head) = self.pop_front() else {
             self.law.first_above_time = None;
@@ -197,7 +201,8 @@ impl ControlLaw {
         }
     }
 
-    /// Enters the dropping state, with a rate near the previous one if that was recent.
+    /// Enters the dropping state; if the queue was in this state recently, drops begin near the
+    /// previous rate.
     fn begin_dropping(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.last_count);
@@ -207,7 +212,8 @@ impl ControlLaw {
         self.last_count = self.count;
     }
 
-    /// "t + interval / sqrt(count)"; the square root of IEEE 754 is exact on every machine.
+    /// The next time to drop, "t + interval / sqrt(count)"; the square root of IEEE 754 is exact
+    /// on every machine.
     fn next_after(&self, time: Time) -> Time {
         let nanos = self.interval.as_nanos() as f64 / f64::from(self.count).sqrt();
         time + Duration::from_nanos(nanos as u64)

@@ -1,4 +1,5 @@
-//! A managed queue that is not emptied by a wire's server, but by a radio's blocks or a device.
+//! A queue with active queue management that is emptied by the blocks of a radio or by a device,
+//! instead of by the server of a wire.
 
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -13,7 +14,8 @@ use crate::config::{AckFilter, AqmConfig, PieConfig};
 use crate::packet::{Admission, Packet};
 use crate::{Backlog, DropReason};
 
-/// A queue with active management, for which the time of the next dequeue is not known in advance.
+/// A queue with active queue management for which the time of the next dequeue is not known in
+/// advance.
 #[derive(Clone, Debug)]
 pub struct Discipline<P> {
     queue: Managed<P>,
@@ -23,25 +25,26 @@ pub struct Discipline<P> {
 
 #[derive(Clone, Debug)]
 enum Managed<P> {
-    /// Decides when a packet arrives.
+    /// Queue management that decides when a packet arrives.
     OnEnqueue { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
-    /// Decides when a packet is dequeued, or passes all packets.
+    /// Queue management that decides when a packet is dequeued, or passes all packets.
     OnDequeue { queue: DequeueAqm<P>, limits: Limits },
 }
 
-/// A packet that leaves the queue.
+/// A packet that leaves the queue, and its history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dequeued<P> {
     /// The packet, with its ECN mark if it has one.
     pub packet: P,
-    /// Arrival of the packet.
+    /// Time at which the packet arrived.
     pub arrived: Time,
-    /// Whether it was marked when it was dequeued.
+    /// Whether the packet was marked when it was dequeued.
     pub is_marked: bool,
 }
 
 impl<P: Packet> Discipline<P> {
-    /// Creates an empty queue with these limits; `random` is the queue's own stream.
+    /// Creates an empty queue with these limits; `random` is a stream of random numbers for this
+    /// queue only.
     ///
     /// With an interval of 0, CoDel drops every packet that waits longer than its target.
     pub fn new(
@@ -82,7 +85,7 @@ impl<P: Packet> Discipline<P> {
         Self::of(Managed::OnDequeue { queue: DequeueAqm::None(Fifo::new()), limits })
     }
 
-    /// Adds an ACK filter and ACK thinning; PIE does not use the filter.
+    /// Adds an ACK filter and ACK thinning; with PIE, the filter is ignored.
     pub(crate) fn with_fewer_acks(
         self,
         ack_filter: Option<AckFilter>,
@@ -103,7 +106,8 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// Queues a packet. Passes each drop, which may be another packet, to `gone` with its reason.
+    /// Queues a packet. Passes each dropped packet, which may be another one, to `gone` with the
+    /// reason.
     pub fn push(
         &mut self,
         now: Time,
@@ -178,7 +182,7 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// Dequeues the next packet; passes packets dropped instead to `gone`.
+    /// Dequeues the next packet; passes packets that are dropped instead to `gone`.
     pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         let (Waiting { packet, arrived, .. }, is_marked) = match &mut self.queue {
             Managed::OnEnqueue { pie, waiting, backlog } => {

@@ -4,7 +4,7 @@ use cwndlab_units::Bytes;
 
 use crate::Backlog;
 
-/// Limits of a queue, which include the packet in service.
+/// Limits of a queue; they include the packet that is being sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     packets: u32,
@@ -19,7 +19,7 @@ impl Limits {
         }
     }
 
-    /// Whether the backlog is within the limits.
+    /// Whether the backlog is within both limits.
     pub(crate) fn hold(self, backlog: Backlog) -> bool {
         backlog.packets <= self.packets && backlog.bytes <= self.bytes
     }
@@ -29,7 +29,7 @@ impl Limits {
         backlog.packets < self.packets && backlog.bytes + u64::from(bytes) <= self.bytes
     }
 
-    /// Limit in packets, if there is no limit in bytes.
+    /// Limit in packets, if the queue has no limit in bytes.
     #[inline]
     pub(crate) fn packets_alone(self) -> Option<u32> {
         (self.bytes == u64::MAX).then_some(self.packets)

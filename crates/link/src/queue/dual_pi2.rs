@@ -1,4 +1,4 @@
-//! The coupled dual queue with a proportional integral controller (DualPI2, RFC 9332 appendix A).
+//! DualPI2: the coupled dual queue with a proportional integral controller (RFC 9332 appendix A).
 //!
 //! ```text
 //!               ECT(1), CE -> [ L queue ] -- marked with max(ramp of its delay, k p') --\
@@ -8,20 +8,23 @@
 //!   p' += alpha (delay - target) + beta (delay - delay before), every 15 ms
 //! ```
 //!
-//! All decisions are made when a packet is dequeued, by the pseudocode of appendices A.1 and A.2
-//! and with its names. Choices that the RFC leaves open:
+//! All decisions are made when a packet is dequeued, by the pseudocode of RFC 9332 appendices A.1
+//! and A.2 and with its names. This implementation makes the following choices, which the RFC
+//! leaves open:
 //!
-//! - The scheduler is a weighted round robin that counts bytes: while both queues hold packets, the
-//!   classic queue gets a sixteenth. Alone, each queue is served at once.
-//! - A delay is the waiting time of the packet that is dequeued, or, at an update, of the queue's
-//!   first packet. It excludes the time in service, as in [`super::Codel`].
+//! - The scheduler is a weighted round robin that counts bytes. While both queues contain packets,
+//!   the classic queue gets a sixteenth; a queue that is alone is served at once.
+//! - The delay is the waiting time of the packet that is dequeued, or, at an update, of the
+//!   queue's first packet. It excludes the time in which the packet is sent, as in
+//!   [`super::Codel`].
 //! - The probability determines marks and drops without random numbers, as in the pseudocode's
 //!   `recur`.
-//! - The only packet of the L queue is not marked by the ramp (`Th_len`), so that a slow link, on
-//!   which a packet takes longer than the threshold, does not mark every packet.
+//! - If the L queue contains only one packet, the ramp does not mark it (`Th_len`). Otherwise, a
+//!   slow link, on which sending a packet takes longer than the threshold, would mark every
+//!   packet.
 //!
 //! There is no timer: each arrival and each dequeue first makes the updates that were due by then.
-//! The results are the same, because nothing changes a queue in between.
+//! The results are the same, because nothing changes a queue between arrivals and dequeues.
 
 use cwndlab_units::{Duration, Ecn, Time};
 
@@ -35,46 +38,46 @@ use crate::{Backlog, DropReason};
 pub(crate) struct DualPi2Settings {
     /// Target queueing delay of the classic queue.
     pub(crate) target: Duration,
-    /// Longest typical round-trip time, which determines the controller's gains ("RTT_max").
+    /// Largest expected round-trip time, which determines the controller's gains ("RTT_max").
     pub(crate) max_rtt: Duration,
     /// Delay above which packets of the L queue are marked ("minTh").
     pub(crate) threshold: Duration,
 }
 
 impl DualPi2Settings {
-    /// Whether the update interval is long enough to make up for missed updates.
+    /// Whether the update interval is long enough for updates to be made later, all at once.
     pub(crate) fn is_usable(&self) -> bool {
         self.target.min(self.max_rtt) >= Duration::from_millis(1)
     }
 }
 
-/// Two queues and their coupling.
+/// The L queue and the classic queue, and the coupling between them.
 #[derive(Clone, Debug)]
 pub(crate) struct DualPi2<P> {
     low_latency: LowLatency<P>,
     classic: Classic<P>,
     controller: Controller,
-    /// By how much the classic queue has been served less than its share since both queues hold
-    /// packets, in bytes times the weights.
+    /// Amount by which the classic queue has been served less than its share since both queues
+    /// have contained packets, in bytes times the weights.
     classic_credit: i64,
-    /// Arrival of the last packet.
+    /// Time at which the last packet arrived.
     last_arrival: Time,
-    /// Whether the only packet is never dropped.
+    /// Whether the last remaining packet is never dropped.
     keeps_last: bool,
 }
 
-/// The queue of packets with ECT(1) or CE.
+/// The L queue, for packets with ECT(1) or CE.
 #[derive(Clone, Debug)]
 struct LowLatency<P> {
     queue: Fifo<P>,
     /// "minTh".
     threshold: Duration,
     marks: Recurrence,
-    /// Used only in overload.
+    /// Drops, which occur only in overload.
     drops: Recurrence,
 }
 
-/// The queue of all other packets.
+/// The classic queue, for all packets without ECT(1) or CE.
 #[derive(Clone, Debug)]
 struct Classic<P> {
     queue: Fifo<P>,
@@ -82,7 +85,7 @@ struct Classic<P> {
     signals: Recurrence,
 }
 
-/// The controller of the base probability, PI2.
+/// The proportional integral controller of the base probability (PI2).
 #[derive(Clone, Debug)]
 struct Controller {
     target: Duration,
@@ -97,7 +100,7 @@ struct Controller {
     next_update: Time,
 }
 
-/// An event that happens in the given share of cases, evenly spaced; "recur".
+/// An event that happens in a given share of cases, evenly spaced ("recur").
 #[derive(Clone, Debug, Default)]
 struct Recurrence {
     count: f64,
@@ -121,13 +124,13 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Makes the queue keep its only packet: a node that has won a channel for this packet must
-    /// have something to send.
+    /// Makes the queue keep its only packet: a node that has won the channel for this packet must
+    /// have a packet to send.
     pub(crate) fn keeping_last(self) -> Self {
         Self { keeps_last: true, ..self }
     }
 
-    /// Backlog of both queues.
+    /// Backlog of both queues together.
     pub(crate) fn backlog(&self) -> Backlog {
         self.low_latency.queue.backlog() + self.classic.queue.backlog()
     }
@@ -136,12 +139,13 @@ impl<P: Packet> DualPi2<P> {
         self.low_latency.queue.iter().chain(self.classic.queue.iter())
     }
 
-    /// Arrival of the last packet, if any waits: since then, at the latest, there is a next packet.
+    /// Arrival of the last packet, if any packets wait; since this time at the latest, there is a
+    /// next packet.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         (self.backlog().packets > 0).then_some(self.last_arrival)
     }
 
-    /// Queues an arrival; "dualpi2_enqueue".
+    /// Queues an arriving packet ("dualpi2_enqueue").
     pub(crate) fn push(&mut self, waiting: Waiting<P>) {
         self.update_until(waiting.arrived);
         self.last_arrival = waiting.arrived;
@@ -151,7 +155,8 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Removes the packet that `new` makes superfluous in the queue of `new`, if any.
+    /// Removes the packet that `new` supersedes from the queue to which `new` belongs, if there is
+    /// such a packet.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         let queue = match new.ecn() {
             Ecn::Ect1 | Ecn::Ce => &mut self.low_latency.queue,
@@ -161,7 +166,8 @@ impl<P: Packet> DualPi2<P> {
         queue.remove(index)
     }
 
-    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes dropped packets to
+    /// `dropped`.
     ///
     /// "dualpi2_dequeue".
     pub(crate) fn dequeue(
@@ -190,7 +196,8 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Selects the classic queue or the other, and charges the selected one; "scheduler".
+    /// Selects one of the two queues, and charges it for the packet ("scheduler"). Returns whether
+    /// it is the classic queue.
     fn schedule_classic(&mut self) -> bool {
         let [low_latency, classic] =
             [&self.low_latency.queue, &self.classic.queue].map(|queue| queue.front());
@@ -217,7 +224,8 @@ impl<P: Packet> DualPi2<P> {
 }
 
 impl<P: Packet> LowLatency<P> {
-    /// Removes the first packet, and decides what to do with it (appendix A.2, with overload).
+    /// Removes the first packet, and decides whether to drop or mark it (RFC 9332 appendix A.2,
+    /// with overload).
     fn dequeue(&mut self, now: Time, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
         let head = self.queue.pop_front()?;
         if controller.is_overloaded() && self.drops.recur(controller.classic_probability()) {
@@ -230,7 +238,7 @@ impl<P: Packet> LowLatency<P> {
         Some((head, if is_marked { Verdict::Mark } else { Verdict::Accept }))
     }
 
-    /// Probability of a mark by the queue's own delay; "laqm".
+    /// Marking probability that follows from the queue's own delay ("laqm").
     fn ramp(&self, waited: Duration) -> f64 {
         let above = waited.saturating_sub(self.threshold).as_nanos() as f64;
         (above / RAMP.as_nanos() as f64).min(1.0)
@@ -238,7 +246,7 @@ impl<P: Packet> LowLatency<P> {
 }
 
 impl<P: Packet> Classic<P> {
-    /// Removes the first packet, and decides what to do with it.
+    /// Removes the first packet, and decides whether to drop or mark it.
     fn dequeue(&mut self, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
         let head = self.queue.pop_front()?;
         let verdict = if !self.signals.recur(controller.classic_probability()) {
@@ -253,7 +261,7 @@ impl<P: Packet> Classic<P> {
 }
 
 impl Controller {
-    /// The gains of RFC 9332 figure 2.
+    /// Creates a controller with the gains of RFC 9332 figure 2.
     fn new(target: Duration, max_rtt: Duration) -> Self {
         let interval = target.min(max_rtt / 3);
         let max_rtt_s = max_rtt.as_secs_f64();
@@ -278,13 +286,13 @@ impl Controller {
         (COUPLING * self.base_probability).min(1.0)
     }
 
-    /// Whether marks are saturated: "p_CL >= p_Lmax", which is "p_C >= p_Cmax".
+    /// Whether marking is saturated: "p_CL >= p_Lmax", which is equivalent to "p_C >= p_Cmax".
     fn is_overloaded(&self) -> bool {
         COUPLING * self.base_probability >= 1.0
     }
 
-    /// Makes the updates that were due by `now`; `first` is the arrival of the packet that has
-    /// waited longest.
+    /// Makes the updates that were due by `now`; `first` is the arrival time of the packet that
+    /// has waited longest.
     fn update_until(&mut self, now: Time, first: Option<Time>) {
         while self.next_update <= now {
             if first.is_none() && self.is_at_rest() {
@@ -314,7 +322,7 @@ impl Controller {
 }
 
 impl Recurrence {
-    /// Whether the event happens in this case; counts the case.
+    /// Counts a case, and returns whether the event happens in this case.
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let recurs = self.count > 1.0;
@@ -325,14 +333,14 @@ impl Recurrence {
     }
 }
 
-/// "k": ratio of the L queue's marking probability to the base probability (RFC 9332 section 2.1
+/// Ratio of the L queue's marking probability to the base probability ("k"; RFC 9332 section 2.1
 /// recommends 2).
 const COUPLING: f64 = 2.0;
 
-/// Delay in addition to the threshold at which every packet is marked ("range").
+/// Difference between the delay at which every packet is marked and the threshold ("range").
 const RAMP: Duration = Duration::from_micros(400);
 
-/// Shares of both queues in the bytes sent while both hold packets (appendix A.1).
+/// Weight of the classic queue while both queues contain packets (RFC 9332 appendix A.1).
 const CLASSIC_WEIGHT: i64 = 1;
 const LOW_LATENCY_WEIGHT: i64 = 15;
 

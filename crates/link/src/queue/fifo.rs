@@ -1,4 +1,4 @@
-//! A queue without active management, from which packets can be removed.
+//! A queue without active queue management, from which packets in the middle can also be removed.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl<P> Fifo<P> {
         self.remove(0)
     }
 
-    /// Removes a packet from the middle.
+    /// Removes a packet from the middle of the queue.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
         let gone = self.waiting.remove(index)?;
         self.backlog.remove(gone.bytes);

@@ -1,4 +1,4 @@
-//! Flow queues, each with CoDel (FQ-CoDel, RFC 8290).
+//! FQ-CoDel (RFC 8290): a queue for each flow, with CoDel in each queue.
 //!
 //! ```text
 //!             hash        new  [ q ] [ q ]          first those that became active,
@@ -6,12 +6,12 @@
 //!                         old  [ q ] [ q ] [ q ]    then the others, a quantum each
 //! ```
 //!
-//! A flow's packets go to one of the queues by a hash that is salted from the run's seed; flows
-//! with equal hashes share a queue (RFC 8290 section 4.1). Deficit round robin selects the queue,
-//! and CoDel decides which of its packets is sent. When the limit is exceeded, the longest queue
-//! drops packets from its head until it is half as long or has dropped a batch of 64 (section 4.1).
-//! A queue's turn ends when it has no credits left, as in Linux; section 4.2 says "a negative
-//! number of credits". Left out: marking above a delay threshold (section 5.2.7).
+//! A hash of the flow, salted from the run's seed, determines the queue of a packet; flows with
+//! equal hashes share a queue (RFC 8290 section 4.1). Deficit round robin selects the queue, and
+//! CoDel decides which of its packets is sent. When the limit is exceeded, the longest queue drops
+//! packets from its head until it is half as long or has dropped a batch of 64 (section 4.1). A
+//! queue's turn ends when it has no credits left, as in Linux; section 4.2 says "a negative number
+//! of credits". The model leaves out marking above a delay threshold (section 5.2.7).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,10 +22,10 @@ use crate::Backlog;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
-/// Maximum number of packets that the longest queue drops at once.
+/// Maximum number of packets that the longest queue drops at the same time.
 const DROP_BATCH: usize = 64;
 
-/// Settings of the queues and of their scheduler.
+/// Settings of the flow queues and of their scheduler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowQueueSettings {
     pub(crate) codel: CodelSettings,
@@ -33,7 +33,7 @@ pub(crate) struct FlowQueueSettings {
     pub(crate) queues: u32,
     /// Bytes that a queue may send in its turn.
     pub(crate) quantum_bytes: u32,
-    /// Salt of the hash from flows to queues.
+    /// Salt of the hash that assigns flows to queues.
     pub(crate) salt: u64,
 }
 
@@ -42,15 +42,15 @@ pub(crate) struct FlowQueues<P> {
     settings: FlowQueueSettings,
     /// Queues that have been used, in the order of their first use.
     queues: Vec<FlowQueue<P>>,
-    /// Index of the queue of each hash.
+    /// For each hash, the index of its queue.
     places: BTreeMap<u32, usize>,
-    /// Indices of the active queues: those that have not had a turn, and those that have.
+    /// Indices of the active queues that have not had a turn yet.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     backlog: Backlog,
-    /// Length of the longest packet seen.
+    /// Length of the longest packet so far.
     max_packet: u32,
-    /// Arrival of the last packet, and the index of its queue.
+    /// Time at which the last packet arrived.
     last_arrival: Time,
     last_place: usize,
 }
@@ -58,7 +58,8 @@ pub(crate) struct FlowQueues<P> {
 #[derive(Clone, Debug)]
 struct FlowQueue<P> {
     codel: Codel<P>,
-    /// Bytes that the queue may still send in its turn; negative by at most one packet.
+    /// Bytes that the queue may still send in its turn; negative by at most the length of one
+    /// packet.
     credits: i64,
     is_active: bool,
 }
@@ -86,7 +87,7 @@ impl<P: Packet> FlowQueues<P> {
         self.queues.iter().flat_map(|queue| queue.codel.iter())
     }
 
-    /// Changes CoDel's settings in every existing and future queue.
+    /// Changes CoDel's settings in all existing and future queues.
     pub(crate) fn tune(&mut self, codel: CodelSettings) {
         if self.settings.codel != codel {
             self.settings.codel = codel;
@@ -94,17 +95,18 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Bytes in the longest queue.
+    /// Number of bytes in the longest queue.
     pub(crate) fn longest_bytes(&self) -> u64 {
         self.queues.iter().map(|queue| queue.codel.backlog().bytes).max().unwrap_or(0)
     }
 
-    /// Arrival of the last packet, if any waits: since then, at the latest, there is a next packet.
+    /// Arrival of the last packet, if any packets wait; since this time at the latest, there is a
+    /// next packet.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         (self.backlog.packets > 0).then_some(self.last_arrival)
     }
 
-    /// Queues an arrival; "enqueue", RFC 8290 section 4.1.
+    /// Queues an arriving packet ("enqueue", RFC 8290 section 4.1).
     pub(crate) fn push(&mut self, waiting: Waiting<P>) {
         self.max_packet = self.max_packet.max(waiting.bytes);
         self.last_arrival = waiting.arrived;
@@ -120,7 +122,8 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Removes the packet that `new` makes superfluous in the queue of `new`, if any.
+    /// Removes the packet that `new` supersedes from the queue to which `new` belongs, if there is
+    /// such a packet.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         let place = self.place(new.flow());
         let codel = &mut self.queues[place].codel;
@@ -130,13 +133,13 @@ impl<P: Packet> FlowQueues<P> {
         Some(gone)
     }
 
-    /// Drops a batch of packets from the head of the longest queue in bytes, or the first used of
-    /// several longest ones.
+    /// Drops a batch of packets from the head of the queue with the most bytes; of several such
+    /// queues, from the one that was used first.
     ///
-    /// Passes each packet to `gone`, with whether it was the last arrival. Returns whether there
-    /// was a packet.
+    /// Passes each dropped packet to `gone`, with whether it was the last to arrive. Returns
+    /// whether there was a packet to drop.
     ///
-    /// The queue stays active until its turn.
+    /// The queue stays active until its turn, even if it is empty.
     pub(crate) fn shorten_longest(&mut self, mut gone: impl FnMut(Waiting<P>, bool)) -> bool {
         let places = (0..self.queues.len()).rev();
         let bytes_at = |place: usize| self.queues[place].codel.backlog().bytes;
@@ -154,9 +157,10 @@ impl<P: Packet> FlowQueues<P> {
         true
     }
 
-    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes dropped packets to
+    /// `dropped`.
     ///
-    /// "Dequeue", RFC 8290 section 4.2.
+    /// Follows "Dequeue" of RFC 8290 section 4.2.
     pub(crate) fn dequeue(
         &mut self,
         now: Time,
@@ -195,7 +199,7 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Index of a flow's queue, which is created if its hash is new.
+    /// Index of the queue of a flow; the queue is created if the flow's hash is new.
     fn place(&mut self, flow: u32) -> usize {
         let hash = self.settings.hash(flow);
         *self.places.entry(hash).or_insert_with(|| {
@@ -207,7 +211,7 @@ impl<P: Packet> FlowQueues<P> {
 }
 
 impl FlowQueueSettings {
-    /// Hash of a flow, reduced to the range of queues as in Lemire 2019.
+    /// Hash of a flow, reduced to the number of queues as in Lemire 2019.
     fn hash(&self, flow: u32) -> u32 {
         let hash = split_mix_64(self.salt, flow.into()) >> 32;
         ((hash * u64::from(self.queues)) >> 32) as u32

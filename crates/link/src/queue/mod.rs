@@ -33,8 +33,8 @@ use crate::Backlog;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
-/// A queue that decides when a packet arrives; a [`DequeueAqm`] decides when a packet is dequeued
-/// (RFC 7567 section 4.1 describes both).
+/// A queue whose management decides when a packet arrives; [`DequeueAqm`] decides when a packet is
+/// dequeued (RFC 7567 section 4.1 describes both).
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
     DropTail(Limits),
@@ -52,7 +52,7 @@ pub(crate) enum EnqueueAqm {
 /// Active queue management that decides when a packet is dequeued.
 #[derive(Clone, Debug)]
 pub(crate) enum DequeueAqm<P> {
-    /// Passes all packets; an ACK filter needs a queue here.
+    /// Passes all packets; the ACK filter needs a queue even without active queue management.
     None(Fifo<P>),
     Codel(Codel<P>),
     Flows(FlowQueues<P>),
@@ -68,7 +68,8 @@ impl EnqueueAqm {
         }
     }
 
-    /// Notes a packet that is queued now; `dequeue_at` returns when its service will begin.
+    /// Records that a packet is queued now; `dequeue_at` returns the time at which the server
+    /// begins to send it.
     pub(crate) fn queued(&mut self, now: Time, dequeue_at: impl FnOnce() -> Time) {
         match self {
             Self::Pie(pie) => pie.queued(now, dequeue_at()),
@@ -87,10 +88,11 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// Time since which a packet has been waiting to be dequeued, and its length.
+    /// Time since which the next packet has been waiting to be dequeued, and the packet's length.
     ///
-    /// A discipline with several queues selects the packet only at the dequeue, so its length is
-    /// reported as 0, and it waits in service for a bucket's tokens, as below Linux's token bucket.
+    /// A discipline with several queues selects the packet only when it is dequeued. It reports a
+    /// length of 0, so the packet waits in service for the tokens of a bucket, as below a token
+    /// bucket in Linux.
     pub(crate) fn next(&self) -> Option<(Time, u32)> {
         match self {
             Self::None(fifo) => fifo.front().map(|head| (head.arrived, head.bytes)),
@@ -100,7 +102,8 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes dropped packets to
+    /// `dropped`.
     pub(crate) fn dequeue(
         &mut self,
         now: Time,
@@ -114,7 +117,7 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// Removes the packet that `new` makes superfluous, if any.
+    /// Removes the packet that `new` supersedes, if there is such a packet.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         match self {
             Self::None(fifo) => {

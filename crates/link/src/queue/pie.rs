@@ -1,4 +1,4 @@
-//! Proportional integral controller enhanced (PIE, RFC 8033).
+//! PIE (proportional integral controller enhanced, RFC 8033).
 //!
 //! ```text
 //!                 p += alpha (delay - target) + beta (delay - delay before), every 15 ms
@@ -6,11 +6,11 @@
 //!   arrival -> [ burst? calm? ] -> dropped or marked with probability p -> [ queue ] -> sent
 //! ```
 //!
-//! The basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the limit on the growth
-//! of the probability (section 5.5). The delay is measured rather than estimated from a rate
-//! (section 4.3): it is the waiting time of the packet dequeued last, or 0 if no packet waits, and
-//! excludes the time in service, as in CoDel. The probability is never inactive (no section 5.3),
-//! and drops are independent of each other (no section 5.4).
+//! This is the basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the limit on
+//! the growth of the probability (section 5.5). The delay is measured, not estimated from a rate
+//! (section 4.3). It is the waiting time of the packet dequeued last, or 0 if no packet waits, and
+//! excludes the time in which a packet is sent, as in CoDel. The controller is never inactive (no
+//! section 5.3), and drops are independent of each other (no section 5.4).
 //!
 //! There is no timer: each arrival and each dequeue first makes the updates that were due before.
 //! The results are the same, because nothing else depends on the probability.
@@ -30,14 +30,14 @@ pub(crate) struct Pie {
     burst: Duration,
     ecn: bool,
     limits: Limits,
-    /// Dequeue time and arrival time of every packet in the queue.
+    /// Dequeue time and arrival time of each packet in the queue.
     waiting: VecDeque<(Time, Time)>,
-    /// Waiting time of the packet dequeued last.
+    /// Waiting time of the packet that was dequeued last.
     last_wait: Duration,
-    /// The delay at the last update; "qdelay_old_".
+    /// The queueing delay at the last update ("qdelay_old_").
     delay: Duration,
     drop_probability: f64,
-    /// Time for which all packets are still accepted.
+    /// Remaining time in which all packets are accepted.
     burst_allowance: Duration,
     next_update: Time,
     random: Stream,
@@ -60,10 +60,10 @@ impl Pie {
         }
     }
 
-    /// Decides on an arrival.
+    /// Decides whether an arriving packet is accepted, marked or dropped.
     ///
-    /// Each takes one draw, so the n-th arrival has the same draw whatever happened to earlier
-    /// ones.
+    /// Each arrival uses one random number, so the n-th arrival has the same random number
+    /// whatever happened to earlier packets.
     pub(crate) fn admit(&mut self, now: Time, backlog: Backlog, arrival: Arrival) -> Verdict {
         self.update_until(now);
         let draw = self.random.unit();
@@ -85,14 +85,14 @@ impl Pie {
         }
     }
 
-    /// Records a packet that arrives now; `dequeue_at` is [`Time::NEVER`] if not yet known.
+    /// Records a packet that arrives now; `dequeue_at` is [`Time::NEVER`] if it is not known yet.
     pub(crate) fn queued(&mut self, now: Time, dequeue_at: Time) {
         self.waiting.push_back((dequeue_at, now));
     }
 
-    /// Records that the first packet is dequeued now, if its dequeue time was not known in advance.
+    /// Records that the first packet is dequeued now, if this time was not known in advance.
     ///
-    /// An update that is due now already uses its waiting time.
+    /// An update that is due now already uses the waiting time of this packet.
     pub(crate) fn leave(&mut self, now: Time) {
         self.update_before(now);
         if let Some(first) = self.waiting.front_mut() {
@@ -101,8 +101,9 @@ impl Pie {
         self.pass(now);
     }
 
-    /// Whether nothing is dropped early (RFC 8033 section 4.1). "A couple of packets" means two;
-    /// the pseudocode compares bytes with a mean size that the RFC does not specify.
+    /// Whether no packet is dropped early, because the delay is low (RFC 8033 section 4.1). "A
+    /// couple of packets" is taken as two; the pseudocode compares bytes with a mean packet size,
+    /// which the RFC does not specify.
     fn is_calm(&self) -> bool {
         self.delay < self.target / 2 && self.drop_probability < 0.2 || self.waiting.len() <= 2
     }
@@ -133,17 +134,18 @@ impl Pie {
         }
     }
 
-    /// Whether updates only use up the burst allowance until a packet waits.
+    /// Whether updates only use up the burst allowance, until a packet waits.
     fn is_at_rest(&self) -> bool {
         self.waiting.is_empty() && self.delay == Duration::ZERO && self.drop_probability == 0.0
     }
 
-    /// "current_qdelay": waiting time of the packet dequeued last; 0 if no packet waits.
+    /// Queueing delay ("current_qdelay"): waiting time of the packet dequeued last; 0 if no packet
+    /// waits.
     fn current_delay(&self) -> Duration {
         if self.waiting.is_empty() { Duration::ZERO } else { self.last_wait }
     }
 
-    /// Removes packets that were dequeued at or before `time`.
+    /// Removes the records of packets that were dequeued at or before `time`.
     fn pass(&mut self, time: Time) {
         while let Some(&(dequeued, arrived)) = self.waiting.front()
             && dequeued <= time
@@ -153,7 +155,7 @@ impl Pie {
         }
     }
 
-    /// Updates the probability (RFC 8033 section 4.2) and the burst allowance (section 4.4).
+    /// Updates the drop probability (RFC 8033 section 4.2) and the burst allowance (section 4.4).
     fn update(&mut self) {
         let delay = self.current_delay();
         let before = core::mem::replace(&mut self.delay, delay);
@@ -174,7 +176,8 @@ impl Pie {
     }
 }
 
-/// Factor by which a small probability changes less; the table of RFC 8033 section 4.2.
+/// Factor by which changes of a small drop probability are reduced: the table of RFC 8033 section
+/// 4.2.
 fn step_scale(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 1.0 / 2048.0,
@@ -187,19 +190,21 @@ fn step_scale(probability: f64) -> f64 {
     }
 }
 
-/// "T_UPDATE", RFC 8033 section 4.2; alpha and beta are defined for this interval.
+/// Time between two updates ("T_UPDATE", RFC 8033 section 4.2), for which alpha and beta are
+/// defined.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(15);
 
 const ALPHA_HZ: f64 = 0.125;
 const BETA_HZ: f64 = 1.25;
 
-/// Factor of the probability at each update without congestion.
+/// Factor by which the probability is multiplied at each update without congestion.
 const DECAY: f64 = 0.98;
 
-/// Maximum increase per update of a probability of 0.1 or more, RFC 8033 section 5.5.
+/// Maximum increase of the probability in an update if it is 0.1 or more, RFC 8033 section 5.5.
 const MAX_STEP: f64 = 0.02;
 
-/// "mark_ecnth", RFC 8033 section 5.1: from here on, ECN-capable packets are dropped, too.
+/// Probability from which ECN-capable packets are dropped, too ("mark_ecnth", RFC 8033 section
+/// 5.1).
 const MARK_THRESHOLD: f64 = 0.1;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Random early detection (Floyd and Jacobson 1993).
+//! RED (random early detection, Floyd and Jacobson 1993).
 //!
-//! With each arrival, the average queue moves by its weight towards the queue in bytes. Below
-//! `min`, nothing is marked; from `min` to `max`, arrivals are marked with a probability that grows
-//! to its maximum, evenly spread over arrivals; above `max`, all arrivals are marked, or with
-//! `gentle` (Floyd 2000) only above twice `max`.
+//! Each arrival moves the average queue length towards the current length in bytes, by a weight.
+//! Below `min`, no packet is marked. From `min` to `max`, arriving packets are marked with a
+//! probability that grows to its maximum; marks are spread evenly over arrivals. Above `max`, all
+//! arriving packets are marked, or with `gentle` (Floyd 2000) only above twice `max`.
 //!
-//! The average is an integer with `weight_shift` fractional bits, as in Linux, so that each
-//! decision of the reference's RED with `min` and `max` one byte apart is reproduced.
+//! The average is an integer with `weight_shift` fractional bits, as in Linux, so that this model
+//! reproduces each decision of the reference kernel's RED with `min` and `max` one byte apart.
 
 use cwndlab_units::{Stream, Time};
 
@@ -19,9 +19,9 @@ use crate::{Backlog, DropReason, Probability};
 pub(crate) struct Red {
     config: RedConfig,
     limits: Limits,
-    /// Average queue in bytes, times 2^weight_shift.
+    /// Average queue length in bytes, times 2^weight_shift.
     average: u64,
-    /// Arrivals since the last mark while the average is between the thresholds.
+    /// Number of arrivals since the last mark, while the average is between the thresholds.
     unmarked: Option<u64>,
     random: Stream,
 }
@@ -100,7 +100,7 @@ impl Red {
     }
 }
 
-/// RED's decision on an arrival.
+/// RED's decision on an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Decision {
     Pass,
@@ -110,7 +110,8 @@ enum Decision {
 
 const BILLION: u64 = Probability::ONE.ppb() as u64;
 
-/// A weight of 6e-8: with queues below a gigabyte, the average easily fits into 64 bits.
+/// Maximum exponent of the weight, for a weight of 6e-8: with queues below a gigabyte, the average
+/// fits easily into 64 bits.
 const MAX_WEIGHT_SHIFT: u32 = 24;
 
 #[cfg(test)]

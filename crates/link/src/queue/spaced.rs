@@ -1,4 +1,4 @@
-//! Isolated drops: a packet discard prevention counter.
+//! Drops single packets that are spaced apart, with a packet discard prevention counter.
 //!
 //! A queue that overflows under a growing window drops several packets before the sender notices
 //! the first drop. Sågfors, Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G
@@ -11,7 +11,7 @@ use crate::config::EarlyDiscard;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpacedDiscard {
     config: EarlyDiscard,
-    /// Packets accepted since the last discard.
+    /// Number of packets that were accepted since the last discard.
     taken: u32,
 }
 
@@ -20,7 +20,7 @@ impl SpacedDiscard {
         Self { config, taken: u32::MAX }
     }
 
-    /// Decides whether to drop a packet that arrives at this backlog.
+    /// Decides whether to drop a packet that arrives when the queue has this backlog.
     pub(crate) fn decide(&mut self, backlog: Backlog) -> bool {
         let is_due = self.taken >= self.config.spacing_packets;
         if is_due && backlog.packets >= self.config.at_packets {

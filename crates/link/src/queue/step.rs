@@ -1,7 +1,7 @@
-//! Step marking: marks every arrival while more than a threshold is queued.
+//! Step marking: marks every arriving packet while the queue is longer than a threshold.
 //!
-//! DCTCP requires such a queue (RFC 8257 section 3.1): it uses the current queue, not an average.
-//! Packets that cannot be marked are dropped instead, as by RED with a probability of 1.
+//! DCTCP requires such a queue (RFC 8257 section 3.1), which uses the current queue length instead
+//! of an average. Packets that cannot be marked are dropped, as in RED with a probability of 1.
 
 use cwndlab_units::Bytes;
 

@@ -1,27 +1,27 @@
-//! The capacity of a link over time: piecewise constant and known in advance.
+//! The capacity of a link over time: it is constant within each period, and known in advance.
 //!
-//! Schedules, logs and pauses are all represented in this way, so a packet's departure can be
-//! computed when it is queued and need not be recomputed when the rate changes.
+//! Schedules, logs and pauses all have this form. The departure of a packet can therefore be
+//! computed when the packet is queued, and need not be computed again when the rate changes.
 
 use cwndlab_trace::RateLog;
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use crate::outage::Spans;
 
-/// A practically unlimited rate.
+/// A rate that is unlimited in practice.
 pub(crate) const UNLIMITED: Rate = Rate::from_bits_per_sec(u64::MAX);
 
 /// Source of the rates.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Rates with their start times; the first starts at 0.
+    /// A list of rates with their start times; the first starts at 0.
     Steps(Vec<(Time, Rate)>),
-    /// A log that repeats.
+    /// A log of rates that repeats.
     Log(RateLog),
 }
 
 impl Source {
-    /// The rate at a time, and the end of its validity.
+    /// The rate at a time, and the time until which it applies.
     pub(crate) fn rate_at(&self, time: Time) -> (Rate, Time) {
         match self {
             Self::Steps(steps) => {
@@ -32,7 +32,7 @@ impl Source {
         }
     }
 
-    /// Capacity from time 0 to `time` in billionths of bits, without pauses.
+    /// Capacity from time 0 to `time` in billionths of a bit, without pauses.
     fn nanobits_until(&self, time: Time) -> u128 {
         match self {
             Self::Steps(steps) => {
@@ -55,11 +55,11 @@ impl Source {
 pub(crate) struct Capacity {
     source: Source,
     pauses: Spans,
-    /// The piece of the last query, because most queries are in the same piece.
+    /// The rate found by the last query, because most queries are in the same period.
     rate: Rate,
     since: Time,
     until: Time,
-    /// The last length and its time at `rate`, because most packets have the same length.
+    /// The length of the last packet, because most packets have the same length.
     bytes: u32,
     time: Duration,
 }
@@ -79,7 +79,8 @@ impl Capacity {
         capacity
     }
 
-    /// When `bytes` that start at `start` have been sent, rounded down to the nanosecond.
+    /// Time at which `bytes` whose sending begins at `start` have been sent, rounded down to the
+    /// nanosecond.
     ///
     /// `start` must not decrease from one call to the next.
     #[inline]
@@ -95,14 +96,16 @@ impl Capacity {
         if finish <= self.until { finish } else { self.sent_after(start, nanobits_of(bytes)) }
     }
 
-    /// Transmission time of `bytes` at the present rate, and the end of the rate's validity.
+    /// Transmission time of `bytes` at the present rate, and the time until which this rate
+    /// applies.
     #[inline]
     pub(crate) fn steady_time(&self, bytes: u32) -> (Duration, Time) {
         debug_assert_eq!(bytes, self.bytes, "the last packet is meant");
         (self.time, self.until)
     }
 
-    /// When this many billionths of bits that start at `start` have been sent, rounded down.
+    /// Time at which this number of billionths of a bit, whose sending begins at `start`, has been
+    /// sent, rounded down.
     #[cold]
     fn sent_after(&self, start: Time, mut left: u128) -> Time {
         let mut now = start;
@@ -132,7 +135,8 @@ impl Capacity {
         }
     }
 
-    /// The first time at or after `start` by which at least this many billionths of bits are sent.
+    /// The first time, not before `start`, by which at least this number of billionths of a bit is
+    /// sent.
     pub(crate) fn sent_by(&mut self, start: Time, left: u128) -> Time {
         if start >= self.until {
             self.enter(start);
@@ -145,7 +149,7 @@ impl Capacity {
         }
     }
 
-    /// Capacity between two times in billionths of bits.
+    /// Capacity between two times, in billionths of a bit.
     pub(crate) fn nanobits_between(&self, from: Time, to: Time) -> u128 {
         if self.since <= from && to <= self.until {
             return nanobits(self.rate, to - from);
@@ -181,7 +185,7 @@ impl Capacity {
         self.source.nanobits_until(time) - paused
     }
 
-    /// The rate at a time and the end of its validity, including pauses.
+    /// The rate at a time and the time until which it applies; within a pause, the rate is 0.
     fn piece(&self, time: Time) -> (Rate, Time) {
         let (rate, until) = self.source.rate_at(time);
         match self.pauses.at_or_after(time) {

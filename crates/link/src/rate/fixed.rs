@@ -1,14 +1,14 @@
-//! Service at a rate, which may change while a packet is being sent.
+//! Sends packets at a rate that may change while a packet is being sent.
 
 use cwndlab_units::{Bytes, Time};
 
 use super::Capacity;
 
-/// A server that sends at the rate of its capacity at the time of sending.
+/// A server that sends each bit at the capacity of that time.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     pub(crate) capacity: Capacity,
-    /// When the previous packet leaves.
+    /// Time at which the previous packet leaves.
     pub(crate) free_at: Time,
 }
 

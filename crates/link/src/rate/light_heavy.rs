@@ -1,20 +1,21 @@
-//! Service that depends on the load, as in CellReplay (Sentosa et al., NSDI 2025).
+//! Sends packets at times that depend on the load, as in CellReplay (Sentosa et al., NSDI 2025).
 //!
 //! A packet that arrives after the link has been idle for a while begins a burst. The packet train
-//! that was recorded at this time on the idle link limits the burst: its first bytes leave no
-//! earlier than those of the train's first packet, and so on. When the burst has used up the bytes
-//! of the train, packets leave at the opportunities of the trace recorded under load, until the
-//! link has been idle again. Unlike in CellReplay, a train applies to one burst; further bursts
-//! before the next train use the trains before it. Bytes between two packets of a train leave at
-//! times between theirs, in proportion.
+//! that was recorded at this time on the idle link limits the burst: the first bytes of the burst
+//! leave no earlier than those of the train's first packet, and so on. When the burst has used up
+//! the bytes of the train, packets leave at the delivery opportunities of the trace recorded under
+//! load, until the link has been idle again. Unlike in CellReplay, a train applies to one burst;
+//! further bursts before the next train use the trains before it. The times of bytes between two
+//! packets of a train are interpolated linearly.
 //!
-//! If a burst begins while packets of the last train are still on their way, the link is as slow as
-//! it was for these packets, for example in a fade: the burst's bytes leave no earlier than theirs.
+//! If a burst begins while packets of the last train are still on their way, the link is as slow
+//! as it was for these packets, for example because of fading: the bytes of the burst leave no
+//! earlier than theirs.
 //!
-//! A part of the trains' delays is propagation, and the stage's delay includes it: the delay of a
-//! packet that arrives while the link sends. The rest of a train's delay is the time that the idle
-//! link needs before it sends, such as the time for a grant in the uplink of a cell: packets that
-//! arrive in this time join the burst.
+//! A part of the trains' delays is propagation, which the stage's delay includes: this is the
+//! delay of a packet that arrives while the link sends. The rest of a train's delay is the time
+//! that an idle link needs before it sends, such as the time for a grant in the uplink of a cell.
+//! Packets that arrive during this time join the burst.
 
 use cwndlab_trace::{LightTrace, OpportunityTrace, Train};
 use cwndlab_units::{Bytes, Duration, Time};
@@ -23,7 +24,8 @@ use super::Opportunities;
 use crate::config::LightConfig;
 use crate::outage::Spans;
 
-/// A server that sends by packet trains while the load is light, and otherwise at opportunities.
+/// A server that follows packet trains while the load is light, and otherwise delivery
+/// opportunities.
 #[derive(Clone, Debug)]
 pub(crate) struct LightHeavy {
     heavy: Opportunities,
@@ -31,38 +33,39 @@ pub(crate) struct LightHeavy {
     /// Idle time after which a packet begins a burst.
     idle: Duration,
     propagation: Duration,
-    /// Bytes of a train's first packet.
+    /// Bytes of the first packet of a train.
     first_bytes: u64,
     pauses: Spans,
-    /// The last train that was sent before the present burst, and the number of bursts since then.
+    /// Index of the last train that was sent before the present burst, and the number of bursts
+    /// since this train.
     recent: (usize, usize),
-    /// The burst, while its train is not used up.
+    /// The present burst, until its train is used up.
     burst: Option<Burst>,
-    /// The last time at which the queue is known not to be empty; none before the first packet.
+    /// The last time at which the queue is known to contain packets; none before the first packet.
     busy: Option<Time>,
-    /// When the previous packet left.
+    /// Time at which the previous packet left.
     served: Time,
 }
 
-/// A burst on an idle link.
+/// A burst of packets after the link was idle.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     train: usize,
-    /// When the first bytes can leave.
+    /// Time at which the first bytes of the burst can leave.
     begins: Time,
-    /// Bytes that have left.
+    /// Bytes of the burst that have left.
     sent_bytes: u64,
-    /// The packets of the last train that are on their way when the burst begins.
+    /// The packets of the last train that are still on their way when the burst begins.
     ahead: Option<Ahead>,
 }
 
-/// Packets of a train that is on its way.
+/// Packets of a train that are still on their way.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     train: usize,
-    /// The first packet that leaves later than the burst begins.
+    /// Index of the first packet that leaves after the burst begins.
     packet: usize,
-    /// When the train's first packet leaves.
+    /// Time at which the train's first packet leaves.
     first_at: Time,
 }
 
@@ -124,12 +127,12 @@ impl LightHeavy {
         self.served
     }
 
-    /// Bytes that a link under load could have sent.
+    /// Number of bytes that a link under load could have sent.
     pub(crate) fn offered(&self, time: Time) -> Bytes {
         self.heavy.offered(time)
     }
 
-    /// Begins a burst if the link has been idle when a packet arrives.
+    /// Begins a burst if the link was idle when a packet arrived.
     fn arrive(&mut self, at: Time) {
         if self.busy.is_some_and(|busy| at <= busy + self.idle) {
             return;
@@ -142,9 +145,9 @@ impl LightHeavy {
         self.busy = Some(at);
     }
 
-    /// The train of a burst that begins `at`: the last one that was sent by this time, and for
-    /// further bursts before the next one, those before it, so that a retransmission over the air
-    /// does not delay all of these bursts.
+    /// Index of the train for a burst that begins `at`: the last train that was sent by this time.
+    /// Further bursts before the next train use earlier trains, so that a retransmission over the
+    /// air in one train does not delay all of these bursts.
     fn next_train(&mut self, at: Time) -> usize {
         let last = self.light.train_at(at);
         let earlier = match self.recent {
@@ -155,7 +158,7 @@ impl LightHeavy {
         last - earlier
     }
 
-    /// The packets of the last train that have been sent by `at` but leave later.
+    /// The packets of the last train that were sent by `at` and leave later.
     fn ahead(&self, at: Time) -> Option<Ahead> {
         let train = self.light.train_at(at);
         let Train { delay, offsets_us } = self.light.train(train);
@@ -165,14 +168,15 @@ impl LightHeavy {
         (packet < offsets_us.len()).then_some(Ahead { train, packet, first_at })
     }
 
-    /// Continues with the opportunities under load after `now`, if a burst was under way.
+    /// Ends the burst, if there is one: after `now`, packets leave at the delivery opportunities
+    /// under load.
     fn end_burst(&mut self, now: Time) {
         if self.burst.take().is_some() {
             self.heavy.waste_until(now.max(self.served));
         }
     }
 
-    /// Notes that a packet leaves.
+    /// Records that a packet leaves.
     fn note(&mut self, bytes: u32, leaves: Time) -> Time {
         if let Some(burst) = &mut self.burst {
             burst.sent_bytes += u64::from(bytes);
@@ -182,7 +186,7 @@ impl LightHeavy {
         leaves
     }
 
-    /// When the train lets a packet leave, if it is not used up.
+    /// Time at which the train allows the next packet to leave; `None` if the train is used up.
     fn by_train(&self, now: Time, bytes: u32) -> Option<Time> {
         let burst = self.burst?;
         let bytes = burst.sent_bytes + u64::from(bytes);
@@ -193,7 +197,8 @@ impl LightHeavy {
         (self.pauses.open_from(leaves) == leaves).then_some(leaves)
     }
 
-    /// When so many bytes have left of the train that was on its way when the burst began.
+    /// Time at which this number of bytes has left of the train that was on its way when the burst
+    /// began.
     fn left_ahead(&self, burst: &Burst, bytes: u64) -> Time {
         let Some(Ahead { train, packet, first_at }) = burst.ahead else { return Time::ZERO };
         let offsets_us = &self.light.train(train).offsets_us[packet..];
@@ -202,7 +207,7 @@ impl LightHeavy {
     }
 }
 
-/// Time after which so many bytes of a train have left, if the train has so many.
+/// Time after which this number of bytes of a train has left; `None` if the train has fewer.
 fn offset(offsets_us: &[u32], first_bytes: u64, bytes: u64) -> Option<Duration> {
     let further_bytes = bytes.saturating_sub(first_bytes);
     let packet = usize::try_from(further_bytes.div_ceil(FULL_BYTES)).ok()?;
@@ -217,8 +222,9 @@ fn micros(count: u32) -> Duration {
     Duration::from_micros(u64::from(count))
 }
 
-/// Bytes of the packets of a train after the first one.
+/// Bytes of each packet of a train except the first.
 const FULL_BYTES: u64 = OpportunityTrace::OPPORTUNITY.0;
 
-/// Number of trains among which bursts alternate: less than a second of usual recordings.
+/// Number of trains among which bursts alternate; usual recordings have this many in less than a
+/// second.
 const MOST_EARLIER: usize = 8;

@@ -1,4 +1,4 @@
-//! Servers, which send packets one after the other.
+//! Servers, which send the packets of a link one after the other.
 
 mod capacity;
 mod fixed;
@@ -16,11 +16,12 @@ pub(crate) use netem::Netem;
 pub(crate) use token_bucket::TokenBucket;
 pub(crate) use trace::Opportunities;
 
-/// A server of packets.
+/// A server: sends the packets of a link one after the other.
 ///
-/// It can be used in two ways. If everything is decided on arrival, [`Server::serve`] returns at
-/// once when a packet leaves. If a queue decides when a packet is dequeued, [`Server::dequeue_at`]
-/// returns the time of the dequeue, and [`Server::serve_dequeued`] then serves the packet.
+/// A server can be used in two ways. If the queue makes all decisions on arrival,
+/// [`Server::serve`] returns at once when a packet leaves. If the queue decides when a packet is
+/// dequeued, [`Server::dequeue_at`] returns the time of the dequeue, and
+/// [`Server::serve_dequeued`] then sends the packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
     Fixed(Fixed),
@@ -31,7 +32,7 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    /// Serves a packet that arrives at `now`, and returns when it leaves.
+    /// Accepts a packet that arrives at `now`, and returns the time at which it leaves.
     #[inline]
     pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
         match self {
@@ -51,8 +52,8 @@ impl Server {
         }
     }
 
-    /// When a packet that has waited since `arrived` is dequeued, after all earlier packets have
-    /// been served or dropped.
+    /// Time at which a packet that has waited since `arrived` is dequeued, after all earlier
+    /// packets have been sent or dropped.
     pub(crate) fn dequeue_at(&mut self, arrived: Time, bytes: u32) -> Time {
         match self {
             Self::Fixed(server) => server.dequeue_at(arrived),
@@ -63,7 +64,7 @@ impl Server {
         }
     }
 
-    /// Serves a packet that is dequeued at `now`, and returns when it leaves.
+    /// Accepts a packet that is dequeued at `now`, and returns the time at which it leaves.
     pub(crate) fn serve_dequeued(&mut self, now: Time, bytes: u32) -> Time {
         match self {
             Self::Fixed(server) => server.serve(now, bytes),
@@ -74,7 +75,7 @@ impl Server {
         }
     }
 
-    /// When the last packet so far leaves, or left.
+    /// Time at which the last packet so far leaves or left.
     pub(crate) fn free_at(&self) -> Time {
         match self {
             Self::Fixed(server) => server.free_at(),
@@ -85,7 +86,7 @@ impl Server {
         }
     }
 
-    /// Length of the longest packet that can be sent.
+    /// Length of the longest packet that the server can send.
     pub(crate) fn longest_bytes(&self) -> u32 {
         match self {
             Self::Fixed(_) | Self::Netem(_) => u32::MAX,
@@ -95,7 +96,7 @@ impl Server {
         }
     }
 
-    /// Bytes that could have been sent by `time`, if that is limited.
+    /// Number of bytes that the server could have sent by `time`; `None` if this is not limited.
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         match self {
             Self::Fixed(server) => server.offered(time),

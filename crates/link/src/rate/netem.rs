@@ -1,13 +1,16 @@
-//! Service at a rate as in Linux's netem: a packet's departure is fixed when it arrives.
+//! Sends packets at a rate as in Linux's netem: the departure of a packet is fixed when the packet
+//! arrives.
 
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use super::{Capacity, Source};
 use crate::outage::Spans;
 
-/// A server that assigns each packet its transmission time at the rate on arrival.
+/// A server that determines the transmission time of each packet from the rate at the packet's
+/// arrival.
 ///
-/// Later rates do not affect queued packets. Pauses, which netem does not have, do.
+/// Later changes of the rate do not affect queued packets. Pauses do affect them, but netem has no
+/// pauses.
 #[derive(Clone, Debug)]
 pub(crate) struct Netem {
     source: Source,
@@ -37,7 +40,7 @@ impl Netem {
         self.pauses.open_from(arrived.max(self.free_at))
     }
 
-    /// Transmission time of the last packet at its rate.
+    /// Transmission time of the last packet at the rate of its arrival.
     pub(crate) fn last_time(&self) -> Duration {
         self.last_time
     }
@@ -50,7 +53,7 @@ impl Netem {
         Capacity::new(self.source.clone(), self.pauses.clone()).offered(time)
     }
 
-    /// The time after `start` by which this much time outside of pauses has passed.
+    /// The time at which this duration has passed after `start`, not counting pauses.
     fn after(&self, start: Time, mut left: Duration) -> Time {
         let mut now = start;
         loop {

@@ -1,8 +1,8 @@
-//! Service by tokens, as in Linux's tbf.
+//! Sends packets when there are tokens for them, as in Linux's tbf.
 //!
-//! Tokens arrive at the rate, and at most a burst of them is kept. A packet leaves at the instant
-//! when there are tokens for its whole length; its transmission takes no time. No tokens arrive
-//! during a pause.
+//! Tokens arrive at the rate, and at most a burst of them is kept. A packet leaves as soon as
+//! there are tokens for its whole length; its transmission takes no time. No tokens arrive during
+//! a pause.
 
 use cwndlab_units::{Bytes, Time};
 
@@ -13,14 +13,14 @@ use super::capacity::nanobits_of;
 pub(crate) struct TokenBucket {
     capacity: Capacity,
     burst_bytes: u32,
-    /// Tokens at `counted`, in billionths of a bit.
+    /// Number of tokens at the time `counted`, in billionths of a bit.
     tokens: u128,
-    /// When the previous packet left.
+    /// Time at which the previous packet left.
     counted: Time,
 }
 
 impl TokenBucket {
-    /// Creates a full bucket.
+    /// Creates a server whose token bucket is full.
     pub(crate) fn new(capacity: Capacity, burst_bytes: u32) -> Self {
         Self { capacity, burst_bytes, tokens: nanobits_of(burst_bytes), counted: Time::ZERO }
     }
@@ -37,7 +37,7 @@ impl TokenBucket {
         leaves
     }
 
-    /// When a packet of this length could leave.
+    /// Time at which a packet of this length could leave.
     pub(crate) fn dequeue_at(&mut self, arrived: Time, bytes: u32) -> Time {
         self.next(arrived, bytes).1
     }
@@ -54,7 +54,7 @@ impl TokenBucket {
         self.capacity.offered(time)
     }
 
-    /// When a packet begins to wait for tokens, and when it leaves.
+    /// Time at which a packet begins to wait for tokens, and time at which it leaves.
     fn next(&mut self, now: Time, bytes: u32) -> (Time, Time) {
         let start = self.capacity.open_from(now.max(self.counted));
         if start.is_never() {

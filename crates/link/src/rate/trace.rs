@@ -1,8 +1,8 @@
-//! Service at the opportunities of a Mahimahi trace, with Mahimahi's rules.
+//! Sends packets at the delivery opportunities of a Mahimahi trace, by Mahimahi's rules.
 //!
-//! At each opportunity the link sends 1504 bytes from the head of the queue. A packet that does not
-//! fit continues at the next opportunity and leaves when its last byte is sent; several small
-//! packets may leave at one opportunity. An opportunity is wasted while the queue is empty. A
+//! At each opportunity, the link sends 1504 bytes from the head of the queue. A packet that does
+//! not fit continues at the next opportunity and leaves when its last byte is sent; several small
+//! packets may leave at the same opportunity. An opportunity is lost while the queue is empty. A
 //! packet that arrives at the time of an opportunity misses it.
 
 use cwndlab_trace::OpportunityTrace;
@@ -10,18 +10,18 @@ use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::outage::Spans;
 
-/// A server that sends only at given times.
+/// A server that sends only at the delivery opportunities of a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunities {
     trace: OpportunityTrace,
     pauses: Spans,
-    /// Start of the trace's current period.
+    /// Start of the current repetition of the trace.
     lap_ms: u64,
-    /// The current opportunity's index in the period, its time, and the bytes left of it.
+    /// The index of the current opportunity in the trace.
     index: usize,
     time: Time,
     left: u32,
-    /// When the previous packet left.
+    /// Time at which the previous packet left.
     served: Time,
 }
 
@@ -71,7 +71,8 @@ impl Opportunities {
         self.served
     }
 
-    /// Capacity of the opportunities up to and including `time` that are not in a pause.
+    /// Number of bytes that the opportunities up to and including `time` could carry, except in
+    /// pauses.
     pub(crate) fn offered(&self, time: Time) -> Bytes {
         let before = |time: Time| match time.as_nanos().checked_sub(1) {
             Some(nanos) => self.trace.opportunities_until(Time::from_nanos(nanos)),
@@ -87,7 +88,7 @@ impl Opportunities {
         Bytes((before(end) - paused) * OpportunityTrace::OPPORTUNITY.0)
     }
 
-    /// Wastes opportunities at or before `time`.
+    /// Skips the opportunities at or before `time`, because the queue was empty.
     pub(super) fn waste_until(&mut self, time: Time) {
         // Usually there are only a few; after a long silence, search for the next one.
         for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! The channel as a link: inputs, timers and outputs.
+//! A Wi-Fi channel as a link: its inputs, timers and outputs.
 
 use cwndlab_units::{Duration, Output, Time};
 
@@ -11,19 +11,21 @@ use super::interference::Interference;
 use crate::packet::Alike;
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
+/// A Wi-Fi channel: port 0 is the access point, and the ports from 1 on are the stations.
 ///
-/// Its stages are the lanes: for each station in turn, the lane from the access point to the
-/// station, then the lane back. The lanes of the access point share the capacity of its queue.
+/// The stages of the channel are its lanes. For each station in turn, there is the lane from the
+/// access point to the station, and then the lane back. All lanes of the access point share the
+/// capacity of its queue.
 #[derive(Clone, Debug)]
 pub struct WifiChannel<P> {
     exchange: Exchange<P>,
     timing: Timing,
     beacons: Option<Beacons>,
     phase: Phase,
-    /// End of the phase; for `Idle`, the next use of the channel.
+    /// End of the present phase; in the phase `Idle`, the next use of the channel.
     due: Time,
-    /// The first `under_way` entries are the frames of the current phase; others are spare memory.
+    /// Frames of the current phase: the first `under_way` entries. Further entries are memory for
+    /// reuse.
     transmissions: Vec<Transmission>,
     under_way: usize,
 }
@@ -32,11 +34,11 @@ pub struct WifiChannel<P> {
 enum Phase {
     /// The channel has been idle since this time.
     Idle { since: Time },
-    /// Frames are on the air.
+    /// Frames are on the air until the time `ends`.
     Frames { ends: Time },
     /// Responses are on the air, or senders still wait for them.
     Rest,
-    /// A beacon or another network's burst is on the air.
+    /// A beacon or a burst of another network is on the air.
     Other,
 }
 
@@ -48,7 +50,8 @@ struct Beacons {
 }
 
 impl<P: Packet> WifiChannel<P> {
-    /// Creates a channel in the run with this seed; `name` names its random streams.
+    /// Creates a channel for the run with this seed; `name` is part of the names of its random
+    /// streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standard.
@@ -73,7 +76,7 @@ impl<P: Packet> WifiChannel<P> {
         Ok(channel)
     }
 
-    /// Accepts packets that enter at `port` in order; `put` places each into its entry.
+    /// Accepts packets that enter at `port`, in order; `put` constructs each packet in its entry.
     #[inline]
     pub fn handle_alike(
         &mut self,
@@ -123,7 +126,7 @@ impl<P: Packet> WifiChannel<P> {
         self.exchange.outbox.first_at() <= now
     }
 
-    /// Removes the first output if it is an event that has happened by `now`.
+    /// Removes the first output if it is an event and happened by `now`.
     #[inline]
     pub fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
         self.exchange.outbox.pop_event(now)
@@ -136,7 +139,7 @@ impl<P: Packet> WifiChannel<P> {
         self.exchange.first_train()
     }
 
-    /// Moves the first available packet to `place`, its only copy.
+    /// Moves the first available packet to `place`, without a further copy.
     ///
     /// # Panics
     /// If the first output is not a packet.
@@ -145,23 +148,23 @@ impl<P: Packet> WifiChannel<P> {
         self.exchange.move_packet(place);
     }
 
-    /// Statistics of the air since the beginning.
+    /// Statistics of all frames since the start of the run.
     pub fn statistics(&self) -> WifiStatistics {
         self.exchange.statistics
     }
 
-    /// Number of packets that have entered and neither left nor been dropped.
+    /// Number of packets that entered the channel and have neither left it nor been dropped.
     pub fn packets_inside(&self) -> usize {
         let in_lanes: usize = self.exchange.lanes.iter().map(|hop| hop.lane.len()).sum();
         in_lanes + self.exchange.packets_in_no_lane()
     }
 
-    /// Air use of a stage since the beginning.
+    /// Time on the air for the packets of a stage, since the start of the run.
     pub fn air_use(&self, stage: usize) -> AirUse {
         self.exchange.lanes[stage].air
     }
 
-    /// When the channel next becomes busy if no other packet arrives.
+    /// Time at which the channel next becomes busy, if no further packet arrives.
     fn next_occupation(&self, since: Time) -> Time {
         let contending = self.exchange.nodes.iter().filter(|node| node.has_work());
         let first = contending.map(|node| node.contender.sends_at(since)).min();
@@ -169,7 +172,8 @@ impl<P: Packet> WifiChannel<P> {
         first.unwrap_or(Time::NEVER).min(heard.max(since)).min(self.beacon_at(since))
     }
 
-    /// A beacon is sent after PIFS, the shortest interval in which all stations see a frame end.
+    /// A beacon is sent after PIFS, the shortest interval after which all stations have noticed
+    /// the end of a frame.
     fn beacon_at(&self, since: Time) -> Time {
         let first = since + self.timing.sifs + self.timing.slot;
         self.beacons.as_ref().map_or(Time::NEVER, |beacons| beacons.next.max(first))
@@ -206,7 +210,7 @@ impl<P: Packet> WifiChannel<P> {
         self.due = until;
     }
 
-    /// Starts contention for a node that had no data and now has.
+    /// Starts contention for a node that had no data to send until now.
     #[inline(never)]
     fn begin(&mut self, now: Time, node: usize) {
         let contender = &mut self.exchange.nodes[node].contender;
@@ -218,7 +222,7 @@ impl<P: Packet> WifiChannel<P> {
         }
     }
 
-    /// Ends an idle period: a transmission begins.
+    /// Ends an idle period, because a transmission begins.
     fn occupy(&mut self, since: Time, at: Time) {
         if self
             .exchange
@@ -267,7 +271,7 @@ impl<P: Packet> WifiChannel<P> {
         }
     }
 
-    /// Adds a node's next frame to the frames under way.
+    /// Adds the next frame of a node to the frames of this phase.
     fn prepare(&mut self, node: usize, at: Time, txop: Duration) {
         if self.transmissions.len() == self.under_way {
             self.transmissions.push(Transmission::default());
@@ -276,7 +280,7 @@ impl<P: Packet> WifiChannel<P> {
         self.under_way += 1;
     }
 
-    /// Sends the prepared frames.
+    /// Sends the frames that were prepared.
     fn send(&mut self, at: Time) {
         let frames = &mut self.transmissions[..self.under_way];
         self.exchange.decide(at, frames);
@@ -286,7 +290,7 @@ impl<P: Packet> WifiChannel<P> {
         self.due = frames_end;
     }
 
-    /// Ends the frames on the air and delivers their packets.
+    /// Ends the frames that are on the air and delivers their packets.
     fn end_frames(&mut self, at: Time, ends: Time) {
         for transmission in &self.transmissions[..self.under_way] {
             self.exchange.settle(at, transmission);
@@ -294,7 +298,7 @@ impl<P: Packet> WifiChannel<P> {
         self.keep_busy(Phase::Rest, ends);
     }
 
-    /// Ends the time for responses; the senders continue or contend again.
+    /// Ends the time for responses; the senders then continue or contend again.
     fn end_rest(&mut self, at: Time) {
         for index in 0..self.under_way {
             let transmission = &self.transmissions[index];

@@ -1,4 +1,4 @@
-//! Configuration of a Wi-Fi channel, as in the scenario's JSON.
+//! Configuration of a Wi-Fi channel in a scenario.
 
 use core::num::NonZeroU32;
 
@@ -10,57 +10,59 @@ use super::downlink::DownlinkConfig;
 use crate::Probability;
 use crate::config::AckFilter;
 
-/// A channel with an access point, which is port 0, and its stations, the ports from 1 on.
+/// A Wi-Fi channel with an access point, which is port 0, and its stations, which are the ports
+/// from 1 on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WifiConfig {
     /// Version of 802.11.
     pub standard: Standard,
-    /// Frequency band, if the standard allows several: 802.11n, at 5 GHz if absent.
+    /// Frequency band, for 802.11n; if absent, 5 GHz. The other standards have only one band.
     #[serde(default)]
     pub band: Option<Band>,
-    /// Width of the channel.
+    /// Width of the channel in MHz.
     #[serde(default = "twenty")]
     pub channel_mhz: u32,
     /// Number of spatial streams of each frame.
     #[serde(default = "one")]
     pub spatial_streams: u8,
-    /// Whether guard intervals are 0.4 us instead of 0.8 us.
+    /// Whether the guard interval is 400 ns instead of 800 ns.
     #[serde(default)]
     pub short_guard_interval: bool,
-    /// How senders select among the standard's rates.
+    /// How senders choose among the rates of the standard.
     #[serde(default)]
     pub rate_control: RateControlConfig,
-    /// Aggregation of packets into frames; `null` for one packet per frame, as always in 802.11a, b
-    /// and g.
+    /// Aggregation of several packets into one frame; `null` for one packet in each frame, which
+    /// is always the case in 802.11a, b and g.
     #[serde(default)]
     pub aggregation: Option<AggregationConfig>,
-    /// Minimum length of frames that are protected by RTS and CTS.
+    /// Length from which frames are protected by RTS and CTS.
     #[serde(default)]
     pub rts_threshold_bytes: Option<u32>,
-    /// Maximum transmissions of a packet before it is dropped. If absent, 7; with aggregation, only
-    /// the time in the queue limits them (802.11-2012 sections 9.19.2.6 and 9.21.3).
+    /// Maximum number of transmissions of a packet, after which it is dropped. If absent, 7
+    /// without aggregation; with aggregation, only the time in the queue is limited (802.11-2012
+    /// sections 9.19.2.6 and 9.21.3).
     #[serde(default)]
     pub attempts: Option<NonZeroU32>,
-    /// Whether a sender whose aggregate was not answered sends a block ACK request before it
-    /// retransmits: ns-3 does, most hardware does not.
+    /// Whether a sender whose aggregated frame was not acknowledged first sends a block ACK
+    /// request, and then retransmits. ns-3 does, most hardware does not.
     #[serde(default)]
     pub asks_before_repeating: bool,
-    /// Whether a sender also sends such a request after packets expired that had been sent, or
-    /// whose frame was on the air: as ns-3 does.
+    /// Whether a sender also sends a block ACK request after packets have expired that had been
+    /// sent, or whose frame was on the air, as in ns-3.
     #[serde(default)]
     pub asks_after_expiry: bool,
-    /// Whether the channel stays idle after a collision for as long as a response would have taken,
-    /// like stations that could not decode a frame (EIFS). Bianchi's analysis covers both cases.
+    /// Whether the channel stays idle after a collision for the duration of a response, because
+    /// stations could not decode the frame (EIFS). Bianchi's analysis covers both cases.
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// The access point's beacons; absent for none.
+    /// The beacons of the access point; if absent, it sends none.
     #[serde(default)]
     pub beacons: Option<BeaconConfig>,
-    /// Capacity of each node's queue.
+    /// Maximum number of packets in the queue of each node.
     #[serde(default = "queue_packets")]
     pub queue_packets: u32,
-    /// Maximum time of a packet in the queue.
+    /// Maximum waiting time of a packet in the queue.
     #[serde(
         rename = "queue_time_ns",
         default = "queue_time",
@@ -72,27 +74,29 @@ pub struct WifiConfig {
     pub access_point: AccessPointConfig,
     /// The stations.
     pub stations: Vec<NodeConfig>,
-    /// Transmit powers and path losses; if absent, only collisions and interference cause losses.
+    /// Transmission powers and path losses; if absent, packets are lost only by collisions and
+    /// interference.
     #[serde(default)]
     pub radio: Option<RadioConfig>,
-    /// Another network on the channel.
+    /// Another network that uses the same channel.
     #[serde(default)]
     pub interference: Option<InterferenceConfig>,
-    /// One-way delay of the wire between the access point and the server; absent for no wire.
+    /// One-way delay of the wire between the access point and the server; if absent, there is no
+    /// wire.
     #[serde(rename = "wire_delay_ns", default)]
     pub wire_delay: Option<Duration>,
 }
 
-/// A version of IEEE 802.11.
+/// A version of the standard IEEE 802.11.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Standard {
-    /// 54 Mbit/s at 5 GHz.
+    /// 802.11a: up to 54 Mbit/s at 5 GHz.
     #[serde(rename = "802.11a")]
     A,
-    /// 11 Mbit/s at 2.4 GHz.
+    /// 802.11b: up to 11 Mbit/s at 2.4 GHz.
     #[serde(rename = "802.11b")]
     B,
-    /// 54 Mbit/s at 2.4 GHz, without 802.11b stations.
+    /// 802.11g: up to 54 Mbit/s at 2.4 GHz, without 802.11b stations.
     #[serde(rename = "802.11g")]
     G,
     /// High throughput.
@@ -126,19 +130,20 @@ pub enum Band {
     Ghz5,
 }
 
-/// How a sender selects its rate.
+/// How a sender chooses its transmission rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RateControlConfig {
-    /// Always the same rate.
+    /// The transmission rate is always the same.
     Fixed {
-        /// Index in the standard's table, per stream: MCS 15 of 802.11n is 7 with two streams.
+        /// Index in the rate table of the standard, for one spatial stream: MCS 15 of 802.11n is
+        /// index 7 with two streams.
         index: u8,
     },
-    /// The fastest rate at which fewer than a tenth of the frames of 1500 bytes are lost, as if the
-    /// sender knew the channel.
+    /// The fastest rate at which fewer than a tenth of the frames of 1500 bytes are lost, chosen
+    /// with perfect knowledge of the channel.
     Ideal {},
-    /// Based on acknowledgements, like Linux's Minstrel.
+    /// The rate is chosen from the share of acknowledged frames, as in Linux's Minstrel.
     Minstrel {},
 }
 
@@ -148,17 +153,19 @@ impl Default for RateControlConfig {
     }
 }
 
-/// Limits of an aggregate frame (A-MPDU).
+/// Limits of an aggregated frame (A-MPDU).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AggregationConfig {
-    /// Bytes; if absent, the standard's limit: 65535 for 802.11n, 1048575 for 802.11ac.
+    /// Maximum size in bytes; if absent, the limit of the standard: 65535 for 802.11n, 1048575 for
+    /// 802.11ac.
     #[serde(default)]
     pub max_bytes: Option<u32>,
-    /// Packets; also how far the sender may be ahead of the first missing packet.
+    /// Maximum number of packets; also the maximum distance of a packet from the first packet that
+    /// the receiver lacks.
     #[serde(default = "block_ack_window")]
     pub max_packets: u32,
-    /// Time on the air.
+    /// Maximum transmission time of the frame.
     #[serde(rename = "max_time_ns", default = "longest_frame")]
     pub max_time: Duration,
 }
@@ -170,11 +177,11 @@ impl Default for AggregationConfig {
     }
 }
 
-/// Periodic broadcast frames of the access point.
+/// Beacons: frames that the access point broadcasts periodically.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BeaconConfig {
-    /// Interval, usually 102.4 ms.
+    /// Time between two beacons, usually 102.4 ms.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
     /// Length of a beacon.
@@ -191,12 +198,12 @@ pub struct NodeConfig {
     /// Position along y.
     #[serde(default)]
     pub y_mm: i64,
-    /// Access category; if absent, best effort, or legacy with 802.11a, b and g.
+    /// Access category of the station; if absent, best effort, or legacy with 802.11a, b and g.
     #[serde(default)]
     pub access: Option<AccessCategory>,
 }
 
-/// The access point and its queue for the stations.
+/// The access point and its queue of packets for the stations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessPointConfig {
@@ -206,22 +213,25 @@ pub struct AccessPointConfig {
     /// Position along y.
     #[serde(default)]
     pub y_mm: i64,
-    /// Access category, like a station's.
+    /// Access category of the access point; if absent, best effort, or legacy with 802.11a, b and
+    /// g.
     #[serde(default)]
     pub access: Option<AccessCategory>,
-    /// Where packets wait for stations. If absent, in one queue of `queue_packets`; the station
-    /// whose packet has waited longest is served, with all its packets in the queue, as in ns-3.
+    /// Queue for packets to the stations. If absent, there is one queue of `queue_packets`: the
+    /// access point serves the station whose packet has waited longest, with all packets of this
+    /// station in the queue, as in ns-3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<DownlinkConfig>,
-    /// Which ACKs are dropped from `queue` because later ones supersede them; none if absent.
+    /// Which ACKs `queue` drops because later ACKs supersede them; if absent, none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// Of pure cumulative ACKs, only one in this many enters `queue`; all if absent.
+    /// Of the ACKs that carry no other information, one in this many enters `queue`; if absent,
+    /// all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
 }
 
-/// An EDCA access category (802.11-2012 table 8-105).
+/// An access category of EDCA (802.11-2012 table 8-105).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessCategory {
@@ -233,72 +243,75 @@ pub enum AccessCategory {
     Video,
     /// AC_VO.
     Voice,
-    /// The distributed coordination function, without priorities.
+    /// The distributed coordination function, which has no priorities.
     Legacy,
 }
 
-/// Transmit powers and path losses between the nodes.
+/// Transmission powers and path losses between the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioConfig {
-    /// Transmit power of every node in thousandths of a dBm, with antenna gains.
+    /// Transmission power of every node in thousandths of a dBm, including antenna gains.
     pub power_mdbm: i64,
-    /// Noise figure of the receivers, in thousandths of a dB.
+    /// Noise figure of each receiver, in thousandths of a decibel.
     #[serde(default = "noise_figure_mdb")]
     pub noise_figure_mdb: i64,
-    /// Path loss exponent in thousandths: ten times the exponent in decibels is lost with each
-    /// tenfold distance beyond one metre; the first metre is free space.
+    /// Path loss exponent in thousandths: with 3000, the path loss increases by 30 dB when the
+    /// distance increases tenfold. The first metre is free space.
     #[serde(default = "path_loss_exponent_milli")]
     pub path_loss_exponent_milli: u32,
-    /// How error rates follow from the signal; `nist` if absent.
+    /// How error rates follow from the signal-to-noise ratio; if absent, `nist`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_curve: Option<ErrorCurve>,
-    /// Implementation loss relative to the curve, in thousandths of a dB (802.11-2012 section
-    /// 18.3.10.2 assumes 5 dB); 0 if absent.
+    /// Signal-to-noise ratio that a real receiver needs in addition to the error curve, in
+    /// thousandths of a decibel (802.11-2012 section 18.3.10.2 assumes 5 dB); if absent, 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation_loss_mdb: Option<i64>,
 }
 
-/// Bit error rate after the decoder as a function of the signal-to-noise ratio.
+/// The bit error rate after the decoder, as a function of the signal-to-noise ratio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCurve {
-    /// Soft decisions, like ns-3's `NistErrorRateModel`.
+    /// A decoder with soft decisions, as in ns-3's `NistErrorRateModel`.
     #[default]
     Nist,
-    /// Hard decisions, like ns-3's `YansErrorRateModel`.
+    /// A decoder with hard decisions, as in ns-3's `YansErrorRateModel`.
     Yans,
 }
 
-/// Another network on the channel: bursts with exponentially distributed lengths and gaps.
+/// Another network on the same channel: it sends bursts; the lengths of bursts and gaps are
+/// exponentially distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterferenceConfig {
-    /// Which network hears the other.
+    /// Whether the two networks sense each other's transmissions.
     pub kind: InterferenceKind,
     /// Mean length of a burst.
     #[serde(rename = "mean_burst_ns")]
     pub mean_burst: Duration,
-    /// Fraction of the time that it is on the air if it need not wait.
+    /// Share of the time in which the other network transmits on an otherwise idle channel.
     #[serde(rename = "share_ppb")]
     pub share: Probability,
 }
 
-/// How another network and ours affect each other.
+/// How the other network and the modelled network affect each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterferenceKind {
-    /// Both hear each other: a burst waits for the end of a frame, and frames wait for the burst.
+    /// The networks sense each other: a burst waits for the end of a frame, and frames wait for
+    /// the end of a burst.
     Heard,
-    /// Neither hears the other, but receivers hear both: what overlaps with a burst is lost.
+    /// Neither network senses the other, but receivers receive both: every packet that overlaps
+    /// with a burst is lost.
     Hidden,
 }
 
-/// An error in a channel's configuration.
+/// An error in the configuration of a Wi-Fi channel.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum WifiError {
-    /// The standard does not have such a channel.
+    /// The Wi-Fi standard does not have a channel with these settings.
     #[error("{standard} has no channel {what}: use {there_are}")]
     NoSuchChannel {
         /// The standard.
@@ -310,7 +323,7 @@ pub enum WifiError {
         /// The valid choices.
         there_are: &'static str,
     },
-    /// The table of rates has no entry at this index.
+    /// The rate table of the standard has no entry at this index.
     #[error("{standard} has no rate with index {index} on this channel: use {there_are}")]
     NoSuchRate {
         /// The standard.
@@ -320,37 +333,37 @@ pub enum WifiError {
         /// The valid indices.
         there_are: String,
     },
-    /// The standard does not support aggregation.
+    /// The standard does not support aggregation of packets.
     #[error("{0} sends only one packet in each frame: remove `aggregation`")]
     NoAggregation(Standard),
-    /// A limit of the aggregation is out of range.
+    /// A limit of aggregated frames is out of range.
     #[error("{0}")]
     Aggregation(&'static str),
     /// The standard does not support priorities.
     #[error("{0} has no priorities: `access` must be legacy or absent")]
     NoPriorities(Standard),
-    /// Invalid number of stations.
+    /// The number of stations is not possible.
     #[error("{0} stations are not possible: use from 1 to 2007")]
     Stations(usize),
-    /// A station is too near to the access point or too far away.
+    /// A station is too near to the access point or too far away from it.
     #[error(
         "the radio model needs a distance from 1 mm to 1000 km between the access point and \
         each station: correct the position of station {0}"
     )]
     Position(usize),
-    /// The standard has no error model.
+    /// There is no error model for the standard.
     #[error("there is no error model for 802.11b: remove `radio`")]
     NoErrorModel,
     /// The settings of the access point's queue are invalid.
     #[error("{0}")]
     Queue(&'static str),
-    /// A number is out of range.
+    /// The value of a setting is out of range.
     #[error("{0}")]
     Range(&'static str),
 }
 
 impl WifiError {
-    /// The configuration key with the error; empty if it is not a single key.
+    /// The configuration key that contains the error; empty if the error is not in a single key.
     pub fn place(&self) -> &'static str {
         match self {
             Self::NoAggregation(_) | Self::Aggregation(_) => "aggregation",
@@ -365,14 +378,14 @@ impl WifiError {
 }
 
 impl AccessPointConfig {
-    /// Position and access category.
+    /// Position and access category of a node.
     pub(crate) fn node(&self) -> NodeConfig {
         NodeConfig { x_mm: self.x_mm, y_mm: self.y_mm, access: self.access }
     }
 }
 
 impl WifiConfig {
-    /// A channel with this many stations and default settings.
+    /// A channel with this number of stations and default settings.
     pub fn new(standard: Standard, stations: usize) -> Self {
         Self {
             standard,
@@ -398,17 +411,17 @@ impl WifiConfig {
         }
     }
 
-    /// The nodes: the access point, then the stations.
+    /// The nodes of the channel: the access point, then the stations.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeConfig> {
         core::iter::once(self.access_point.node()).chain(self.stations.iter().copied())
     }
 
-    /// Whether frames have the QoS header of 802.11e.
+    /// Whether frames have the QoS header that 802.11e introduced.
     pub(crate) fn has_priorities(&self) -> bool {
         matches!(self.standard, Standard::N | Standard::Ac)
     }
 
-    /// Checks what neither the types nor the channel's tables check.
+    /// Checks the conditions that neither the types nor the tables of the standard check.
     pub(crate) fn check(&self) -> Result<(), WifiError> {
         if !(1..=2007).contains(&self.stations.len()) {
             return Err(WifiError::Stations(self.stations.len()));
@@ -470,7 +483,8 @@ impl WifiConfig {
         Ok(())
     }
 
-    /// Maximum transmissions of a packet; with block ACKs, only its time in the queue limits them.
+    /// Maximum number of transmissions of a packet; with block ACKs, only the time in the queue is
+    /// limited.
     pub(crate) fn most_attempts(&self) -> u32 {
         match self.attempts {
             None if self.aggregation.is_some() => u32::MAX,
@@ -478,13 +492,15 @@ impl WifiConfig {
         }
     }
 
-    /// Consecutive failures after which the contention window is reset: dot11ShortRetryLimit is 7,
-    /// which most drivers use for all frames (802.11-2012 section 9.19.2.5).
+    /// Number of consecutive failures after which the contention window is reset.
+    /// dot11ShortRetryLimit is 7, which most drivers use for all frames (802.11-2012 section
+    /// 9.19.2.5).
     pub(crate) fn most_failures(&self) -> u32 {
         self.attempts.map_or(7, NonZeroU32::get)
     }
 
-    /// The maximum bytes of an A-MPDU (802.11-2012 table 8-125, 802.11ac-2013 section 8.4.2.160.2).
+    /// The maximum size of an aggregated frame in bytes (802.11-2012 table 8-125, 802.11ac-2013
+    /// section 8.4.2.160.2).
     pub(crate) fn aggregate_limit(&self) -> u32 {
         if self.standard == Standard::Ac { 1_048_575 } else { 65_535 }
     }
@@ -502,7 +518,7 @@ fn twenty() -> u32 {
     20
 }
 
-/// Default of ns-3's WifiMacQueue.
+/// Default: the limit of ns-3's WifiMacQueue.
 fn queue_packets() -> u32 {
     500
 }
@@ -511,27 +527,28 @@ fn given_queue_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Durati
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(queue_time))
 }
 
-/// Default of ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.
+/// Default: the limit of ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.
 fn queue_time() -> Duration {
     Duration::from_millis(500)
 }
 
-/// Number of sequence numbers that a block ACK covers.
+/// Number of packets that a block ACK covers.
 fn block_ack_window() -> u32 {
     64
 }
 
-/// aPPDUMaxTime (802.11-2012 table 20-25).
+/// Longest frame: aPPDUMaxTime (802.11-2012 table 20-25).
 fn longest_frame() -> Duration {
     Duration::from_micros(5_484)
 }
 
-/// Default of ns-3's WifiPhy.
+/// Default: the noise figure of ns-3's WifiPhy.
 fn noise_figure_mdb() -> i64 {
     7_000
 }
 
-/// Default of ns-3's LogDistancePropagationLossModel, which suits indoor paths through walls.
+/// Default: the exponent of ns-3's LogDistancePropagationLossModel, which suits indoor paths
+/// through walls.
 fn path_loss_exponent_milli() -> u32 {
     3_000
 }

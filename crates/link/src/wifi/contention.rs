@@ -1,27 +1,29 @@
-//! How nodes share the channel: EDCA (802.11-2012 section 9.19), without a loop over slots.
+//! Contention of nodes for the channel: EDCA (802.11-2012 section 9.19), without a loop over
+//! slots.
 //!
-//! When the channel becomes idle, a node waits for SIFS and AIFSN slots, decrements its backoff
-//! every slot, and sends at zero. So its time of sending is known while the channel stays idle; if
-//! the channel becomes busy, the number of elapsed slots follows from the time.
+//! When the channel becomes idle, a node waits for SIFS and AIFSN slots, then decrements its
+//! backoff in every slot, and sends at zero. The time at which it sends is therefore known while
+//! the channel stays idle. If the channel becomes busy, the number of elapsed slots follows from
+//! the time.
 
 use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{AccessCategory, Standard};
 
-/// The parameters of an access category.
+/// The EDCA parameters of an access category.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Category {
-    /// Slots between SIFS and the backoff.
+    /// Number of slots between SIFS and the backoff (AIFSN).
     aifsn: u64,
     cw_min: u32,
     cw_max: u32,
-    /// Duration of a transmission opportunity; zero for one frame.
+    /// Duration of a transmission opportunity; zero means one frame.
     pub(crate) txop: Duration,
 }
 
 impl Category {
-    /// Returns the default parameters (802.11-2012 table 8-105); legacy DCF has AIFSN 2 and no
-    /// TXOP.
+    /// Returns the default parameters (802.11-2012 table 8-105); legacy DCF has an AIFSN of 2 and
+    /// no TXOP.
     pub(crate) fn new(access: AccessCategory, standard: Standard) -> Self {
         // Value of aCWmin of the physical layer (802.11-2012 tables 17-4 and 18-17).
         let cw_min = if standard == Standard::B { 31 } else { 15 };
@@ -42,19 +44,20 @@ impl Category {
     }
 }
 
-/// The contention state of a node.
+/// The state of a node that contends for the channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
     pub(crate) category: Category,
     slot: Duration,
-    /// Time from the end of the last frame until backoff slots count.
+    /// Time from the end of the last frame until the node counts backoff slots.
     aifs: Duration,
-    /// Remaining slots, counted from the beginning of the current idle period.
+    /// Remaining backoff slots at the beginning of the current idle period.
     backoff: u32,
     cw: u32,
-    /// Consecutive attempts without a response.
+    /// Number of consecutive attempts without a response.
     failures: u32,
-    /// Earliest time to send: when the node first had data in the current idle period.
+    /// Time at which the node first had data in the current idle period, before which it cannot
+    /// send.
     ready: Time,
     random: Stream,
 }
@@ -73,16 +76,16 @@ impl Contender {
         }
     }
 
-    /// When the node sends if the channel has been idle since `idle_since` and no other node sends
-    /// first.
+    /// Time at which the node sends, if the channel has been idle since `idle_since` and no other
+    /// node sends first.
     #[inline]
     pub(crate) fn sends_at(&self, idle_since: Time) -> Time {
         (idle_since + self.aifs + self.slot * u64::from(self.backoff)).max(self.ready)
     }
 
     /// Starts contention at `now`, when the node first has data. If the channel is busy, the node
-    /// draws a backoff unless one is left, so that it does not send together with nodes that
-    /// waited.
+    /// draws a backoff unless it has some left, so that it does not send at the same time as nodes
+    /// that waited.
     pub(crate) fn begin(&mut self, now: Time, is_busy: bool) {
         self.ready = now;
         if is_busy && self.backoff == 0 {
@@ -90,7 +93,7 @@ impl Contender {
         }
     }
 
-    /// Ends an idle period of this length.
+    /// Ends an idle period that lasted for this duration.
     #[inline]
     pub(crate) fn pause(&mut self, idle: Duration) {
         if self.backoff > 0 {
@@ -99,14 +102,15 @@ impl Contender {
         }
     }
 
-    /// Handles a transmission that was answered or needs no answer.
+    /// Handles a transmission that got its response or needs none.
     pub(crate) fn succeed(&mut self) {
         self.cw = self.category.cw_min;
         self.failures = 0;
         self.draw();
     }
 
-    /// Handles a transmission without a response; after `most` failures in a row, starts over.
+    /// Handles a transmission without a response; after `most` consecutive failures, resets the
+    /// contention window.
     pub(crate) fn fail(&mut self, most: u32) {
         self.failures += 1;
         if self.failures >= most {
@@ -121,15 +125,15 @@ impl Contender {
     }
 }
 
-/// Time constants of the channel that all nodes use.
+/// Times of the channel that all nodes use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
     pub(crate) slot: Duration,
     pub(crate) sifs: Duration,
 }
 
-/// Time until a node detects that another has started to send (aCCATime, 802.11-2012 table 18-17);
-/// nodes that start within it collide.
+/// Time until a node notices that another node has started to send (aCCATime, 802.11-2012 table
+/// 18-17); transmissions that start within this time collide.
 pub(crate) const DETECTION: Duration = Duration::from_micros(4);
 
 #[cfg(test)]
@@ -138,7 +142,7 @@ mod tests {
 
     const TIMING: Timing =
         Timing { slot: Duration::from_micros(9), sifs: Duration::from_micros(16) };
-    /// SIFS and three slots: AIFS of the best effort category.
+    /// AIFS of the best effort category: SIFS and three slots.
     const AIFS_US: u64 = 43;
 
     fn contender(access: AccessCategory) -> Contender {

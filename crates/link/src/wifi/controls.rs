@@ -1,4 +1,4 @@
-//! Control frames: their times on the air, computed once for each rate.
+//! Control frames: their times on the air, which are computed once for each rate.
 
 use cwndlab_units::Duration;
 
@@ -8,7 +8,7 @@ use super::frame::{
 use super::phy::{Mode, Phy};
 
 /// Times on the air of RTS, CTS, ACKs, block ACKs and block ACK requests at one rate, and the
-/// maximum bytes of a data frame outside a transmission opportunity.
+/// maximum size of a data frame outside of a transmission opportunity, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Controls {
     pub(super) rts: Duration,
@@ -20,7 +20,8 @@ pub(super) struct Controls {
 }
 
 impl Controls {
-    /// Returns the times for each rate by its index; zeros where the standard has no rate.
+    /// Returns the times for each rate by the rate's index; entries are zero where the standard
+    /// has no rate.
     pub(super) fn of_rates(phy: &Phy, rules: &Rules) -> Vec<Self> {
         let of = |mode: &Mode| {
             let control = phy.response(mode);

@@ -1,17 +1,17 @@
-//! A frame on the air, and the constants of a channel.
+//! A frame on the air, and the values that are constant for a channel.
 
 use cwndlab_units::{Duration, Time};
 
 use super::config::WifiConfig;
 use super::places::Places;
 
-/// Constants for all frames of a channel.
+/// Values that are constant for all frames of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rules {
-    /// Bytes of headers and trailers of each packet.
+    /// Bytes of headers and trailers that are added to each packet.
     pub(super) header_bytes: u32,
     pub(super) attempts: u32,
-    /// Consecutive frames without a response after which the contention window is reset.
+    /// Number of consecutive frames without a response after which the contention window is reset.
     pub(super) failures: u32,
     pub(super) queue_packets: u32,
     pub(super) queue_time: Duration,
@@ -51,37 +51,37 @@ impl Rules {
 pub(super) struct Transmission {
     pub(super) from: usize,
     pub(super) lane: usize,
-    /// Index of its rate.
+    /// Index of the transmission rate of the frame.
     pub(super) rate: u8,
-    /// Places of its packets in the lane; empty for a block ACK request, which also reports packets
-    /// that were given up.
+    /// Places in the lane of the frame's packets; empty for a block ACK request, which also
+    /// reports packets that were given up.
     pub(super) chosen: Places,
-    /// Whether each packet is received; the count of received packets follows.
+    /// For each packet, whether it is received; the number of received packets follows.
     pub(super) received: Vec<bool>,
     pub(super) received_count: u32,
     pub(super) begins: Time,
-    /// Start of its packets, after RTS and CTS.
+    /// Time at which the packets start, after RTS and CTS.
     pub(super) data_begins: Time,
     pub(super) data: Duration,
-    /// Duration of the RTS, if any.
+    /// Duration of the RTS, if the frame has one.
     pub(super) rts: Option<Duration>,
     pub(super) response: Duration,
-    /// End of its last part that is sent.
+    /// Time at which the last part of the frame that is sent ends.
     pub(super) ends: Time,
-    /// End of the response or of the wait for it.
+    /// Time at which the response, or the wait for it, ends.
     pub(super) rest_ends: Time,
     pub(super) is_answered: bool,
     /// Remaining transmission opportunity.
     pub(super) txop: Duration,
 }
 
-/// Lengths of control frames (802.11-2012 section 8.3.1); the block ACK is the compressed one.
+/// Length of an ACK frame (802.11-2012 section 8.3.1).
 pub(super) const ACK_BYTES: u64 = 14;
 pub(super) const RTS_BYTES: u64 = 20;
 pub(super) const CTS_BYTES: u64 = 14;
 pub(super) const BLOCK_ACK_BYTES: u64 = 32;
 pub(super) const BLOCK_ACK_REQUEST_BYTES: u64 = 24;
-/// The undisturbed parts that a receiver needs to detect a frame: the legacy preamble, and in it
-/// the SIGNAL field of 24 bits at the slowest rate.
+/// The parts without which a receiver does not detect a frame: the legacy preamble, and in it the
+/// SIGNAL field of 24 bits at the slowest rate.
 pub(super) const PREAMBLE: Duration = Duration::from_micros(20);
 pub(super) const SIGNAL_BYTES: u64 = 3;

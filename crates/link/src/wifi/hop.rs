@@ -1,4 +1,4 @@
-//! The nodes of a channel and the lanes between them.
+//! The nodes of a Wi-Fi channel and the lanes between them.
 
 use cwndlab_units::{Duration, Time};
 
@@ -8,63 +8,63 @@ use super::rate_control::RateControl;
 use crate::Counters;
 use crate::meter::{Counts, Meter, Occupancy};
 
-/// The access point or a station.
+/// A node of the channel: the access point or a station.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) contender: Contender,
-    /// The lanes from which it sends.
+    /// The lanes from which the node sends.
     pub(super) lanes: Lanes,
-    /// Packets in its queue.
+    /// Number of packets in the node's queue.
     pub(super) queued: u32,
-    /// Packets in its lanes: the queued ones and those that its receivers hold.
+    /// Number of packets in the node's lanes: those in the queue, and those that receivers hold.
     pub(super) inside: u32,
 }
 
-/// A range of every second lane, or a single lane.
+/// The lanes of a node: a single lane, or every second lane of a range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
     first: usize,
     count: usize,
 }
 
-/// A lane with the state of its sender.
+/// A lane with the state of the node that sends on it.
 #[derive(Clone, Debug)]
 pub(super) struct Hop<P> {
     pub(super) lane: Lane<P>,
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) rates: RateControl,
-    /// Bit error rate of each mode without interference.
+    /// Bit error rate at each transmission rate, without interference.
     pub(super) bit_error_rates: Vec<f64>,
     pub(super) meter: Meter,
     pub(super) queue: Occupancy,
     pub(super) air: AirUse,
     /// Whether a block ACK request must precede any retransmission.
     pub(super) asks: bool,
-    /// Arrival of the last packet of an unanswered frame; `None` if there is none.
+    /// Arrival of the last packet of a frame without a response; `None` if there is no such frame.
     pub(super) unknown: Option<Time>,
 }
 
-/// Air use of a stage since the beginning.
+/// Use of the air by a stage since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AirUse {
-    /// Frames with packets, including retransmissions.
+    /// Number of frames with packets, including retransmissions.
     pub frames: u64,
-    /// Packets in these frames, including retransmissions.
+    /// Number of packets in the stage's frames, including retransmissions.
     pub packets: u64,
-    /// Time on the air of its frames with RTS and CTS, without responses.
+    /// Time on the air of the stage's frames with RTS and CTS, without responses.
     pub time: Duration,
 }
 
 impl Node {
-    /// Whether there are packets to send, or packets to report as given up.
+    /// Whether the lane has packets to send, or packets to report as given up.
     pub(super) fn has_work(&self) -> bool {
         self.inside > 0
     }
 }
 
 impl Lanes {
-    /// The lanes of a node: for the access point, node 0, one to each station.
+    /// The lanes of a node: node 0, the access point, has a lane to each station.
     pub(super) fn new(node: usize, stations: usize) -> Self {
         match node {
             0 => Self { first: 0, count: stations },
@@ -72,7 +72,7 @@ impl Lanes {
         }
     }
 
-    /// The node's lane, if it has exactly one.
+    /// The lane of a node that has exactly one lane.
     pub(super) fn only(self) -> Option<usize> {
         (self.count == 1).then_some(self.first)
     }
@@ -83,7 +83,7 @@ impl Lanes {
 }
 
 impl<P> Hop<P> {
-    /// Counters of the window that ends at `now`.
+    /// Counters of the measurement window that ends at `now`.
     pub(super) fn counters(&mut self, now: Time) -> Counters {
         let counts = self.settled_counts(now);
         self.meter.counters(counts, self.queue.most(), now)

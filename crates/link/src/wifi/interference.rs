@@ -1,8 +1,9 @@
-//! Another network on the channel: bursts whose times do not depend on our network.
+//! Another network on the same channel; the lengths of its bursts and gaps do not depend on the
+//! modelled network.
 //!
-//! Burst lengths and gaps are exponentially distributed. A network that hears ours delays its
-//! bursts while ours sends, and then sends them one after the other; a hidden one sends them
-//! immediately.
+//! The lengths of bursts and gaps are exponentially distributed. A network that senses the
+//! modelled network delays its bursts while this network sends, and then sends them one after the
+//! other; a hidden network sends them immediately.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{InterferenceConfig, InterferenceKind};
 
-/// The sequence of bursts; `next` is the first one to come.
+/// The sequence of bursts; `next` is the next burst.
 #[derive(Clone, Debug)]
 pub(crate) struct Interference {
     pub(crate) kind: InterferenceKind,
@@ -29,7 +30,7 @@ struct Burst {
 }
 
 impl Interference {
-    /// `None` if the network is never on the air.
+    /// Creates the sequence of bursts; returns `None` if the other network never sends.
     pub(crate) fn new(config: &InterferenceConfig, random: Stream) -> Option<Self> {
         let share = config.share.as_f64();
         if share == 0.0 {
@@ -54,12 +55,14 @@ impl Interference {
         self.next = Burst { start, stop: start + draw(self.mean_burst_nanos) };
     }
 
-    /// Planned start of the next burst that our network can hear; never if it is hidden.
+    /// Planned start of the next burst that the modelled network can sense; never if the other
+    /// network is hidden.
     pub(crate) fn heard_at(&self) -> Time {
         if self.kind == InterferenceKind::Heard { self.next.start } else { Time::NEVER }
     }
 
-    /// Sends the burst of [`Interference::heard_at`] at `now`; returns when it ends.
+    /// Sends at `now` the burst that was planned for [`Interference::heard_at`]; returns the time
+    /// at which it ends.
     pub(crate) fn send(&mut self, now: Time) -> Time {
         let length = self.next.stop - self.next.start;
         self.advance();
@@ -67,8 +70,8 @@ impl Interference {
     }
 
     /// Whether a hidden burst overlaps with a transmission from `from` to `until`. Bursts that end
-    /// by `forgotten` are discarded; call in the order of `from`, which must not be before
-    /// `forgotten`.
+    /// by `forgotten` are discarded. Calls must be in the order of `from`, which must not be
+    /// before `forgotten`.
     pub(crate) fn meets(&mut self, forgotten: Time, from: Time, until: Time) -> bool {
         if self.kind == InterferenceKind::Heard {
             return false;

@@ -1,4 +1,5 @@
-//! Packets from one node to another: the sender's queue and the receiver's reordering in one line.
+//! Packets from one node to another: the sender's queue and the receiver's reordering buffer, in
+//! one list.
 //!
 //! ```text
 //!   front             out: the first that the receiver misses            back: the last arrival
@@ -6,9 +7,9 @@
 //!                     |<---------- window of the block ACK --------->|
 //! ```
 //!
-//! The receiver delivers in order (802.11-2012 section 9.21.7). So a packet received after a
-//! missing one stays here until the missing one is received, or until the next received frame
-//! reports that the sender gave it up.
+//! The receiver delivers packets in order (802.11-2012 section 9.21.7). A packet that is received
+//! after a missing packet therefore stays in the lane until the missing packet is received, or
+//! until the next received frame reports that the sender gave the missing packet up.
 
 use cwndlab_units::Time;
 
@@ -20,25 +21,26 @@ use crate::Backlog;
 #[derive(Clone, Debug)]
 pub(crate) struct Lane<P> {
     line: Line<P>,
-    /// Number of packets at the front that are delivered and wait to be polled; places start after
-    /// them.
+    /// Number of packets at the front that are delivered and wait to be polled; places count from
+    /// the packet after them.
     out: usize,
-    /// Number of waiting packets.
+    /// Number of packets that wait to be sent.
     waiting: u32,
-    /// Number of received packets that are not delivered.
+    /// Number of packets that were received and are not delivered.
     received: u32,
-    /// Bytes of the waiting packets in an aggregate.
+    /// Bytes that the waiting packets occupy in an aggregated frame.
     waiting_bytes: u64,
-    /// Sums over all packets that have ever been pushed.
+    /// Sums over all packets that were ever added to the lane.
     pushed: Sums,
 }
 
 /// Limits of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrameLimits {
-    /// Packets; also their maximum distance from the first missing packet.
+    /// Maximum number of packets; also the maximum distance of a packet from the first packet that
+    /// the receiver lacks.
     pub(crate) packets: u32,
-    /// Bytes of an aggregate.
+    /// Maximum size of an aggregated frame in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -59,7 +61,7 @@ impl<P> Lane<P> {
         self.push_together(now, bytes, 1, |place| *place = packet.take());
     }
 
-    /// Pushes `count` packets of the same length; `put` stores each in its entry.
+    /// Adds `count` packets of the same length; `put` constructs each packet in its entry.
     #[inline(always)]
     pub(crate) fn push_together(
         &mut self,
@@ -82,35 +84,35 @@ impl<P> Lane<P> {
         self.pushed = until;
     }
 
-    /// Bytes of the waiting packets in an aggregate.
+    /// Bytes that the waiting packets occupy in an aggregated frame.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.waiting_bytes
     }
 
-    /// Whether the next frame is full.
+    /// Whether the waiting packets fill the next frame.
     pub(crate) fn fills(&self, limits: FrameLimits) -> bool {
         self.line.len() - self.out >= limits.packets as usize || self.waiting_bytes >= limits.bytes
     }
 
-    /// Whether there are packets to send, or packets to report as given up.
+    /// Whether the lane has packets to send, or packets to report as given up.
     pub(crate) fn has_work(&self) -> bool {
         self.waiting + self.received > 0
     }
 
-    /// Number of packets: waiting, received, or delivered and not polled.
+    /// Number of packets in the lane: waiting, received, or delivered and not polled.
     pub(crate) fn len(&self) -> usize {
         (self.waiting + self.received) as usize + self.out
     }
 
-    /// Arrival of the oldest entry that is not delivered.
+    /// Arrival time of the oldest entry that is not delivered.
     pub(crate) fn oldest(&self) -> Time {
         self.line.get(self.out).map_or(Time::NEVER, |entry| entry.arrived)
     }
 
-    /// Chooses the packets of the next frame, and returns the frame's length; chooses none if the
-    /// frame only reports packets that were given up.
+    /// Chooses the packets of the next frame, and returns the length of the frame. Chooses no
+    /// packets if the frame only reports packets that were given up.
     ///
-    /// A frame has at least one waiting packet, even if this exceeds the limit of bytes.
+    /// A frame has at least one waiting packet, even if this packet exceeds the limit in bytes.
     pub(crate) fn choose(&self, limits: FrameLimits, chosen: &mut Places) -> u64 {
         let places = self.line.len() - self.out;
         if self.waiting as usize == places {
@@ -138,8 +140,8 @@ impl<P> Lane<P> {
         length
     }
 
-    /// Number of packets from the front, at most `most` and all waiting, that fit into one frame,
-    /// and the frame's length.
+    /// Number of packets from the front, at most `most`, that fit into one frame, and the length
+    /// of this frame. All of them must be waiting.
     fn longest_prefix(&self, limits: FrameLimits, most: usize) -> (usize, u64) {
         let all = self.prefix_length(most);
         if most < 2 || all <= limits.bytes {
@@ -162,7 +164,7 @@ impl<P> Lane<P> {
         (fits, length)
     }
 
-    /// Length of a frame of the first `count` packets, which must all be waiting.
+    /// Length of a frame with the first `count` packets, which must all be waiting.
     fn prefix_length(&self, count: usize) -> u64 {
         match count {
             0 => 0,
@@ -174,8 +176,8 @@ impl<P> Lane<P> {
         }
     }
 
-    /// Sums over the first `count` packets, at least one. Entries are removed only at the front, so
-    /// none is missing in between.
+    /// Sums over the first `count` packets, which must be at least one. Entries are removed only
+    /// at the front, so no packet in between is missing.
     fn prefix_sums(&self, count: usize) -> Sums {
         let (first, last) = (self.line.at(self.out), self.line.at(self.out + count - 1));
         Sums {
@@ -184,13 +186,13 @@ impl<P> Lane<P> {
         }
     }
 
-    /// Length of the packet at a place, with headers.
+    /// Length of the packet at a place, including headers.
     pub(crate) fn bytes_at(&self, place: u32) -> u32 {
         self.line.at(self.out + place as usize).bytes
     }
 
-    /// Records that the packet at this place was sent; returns it if it was not received and
-    /// `attempts` are used up.
+    /// Records that the packet at this place was sent; returns the packet if it was not received
+    /// and `attempts` transmissions are used up.
     pub(crate) fn sent(
         &mut self,
         place: u32,
@@ -211,7 +213,8 @@ impl<P> Lane<P> {
         if entry.attempts < attempts { None } else { self.give_up(place) }
     }
 
-    /// Delivers the first `count` packets, at least one, which were all waiting, sent and received.
+    /// Delivers the first `count` packets, which must be at least one and must all have been
+    /// waiting, sent and received.
     pub(crate) fn pass_first(&mut self, count: u32) -> Backlog {
         let sums = self.prefix_sums(count as usize);
         self.out += count as usize;
@@ -221,8 +224,8 @@ impl<P> Lane<P> {
     }
 
     /// Records that the first `count` packets, which were all waiting, were sent and not received.
-    /// Returns whether any has used up its attempts, so that [`Lane::give_up_after`] must follow
-    /// for each.
+    /// Returns whether any of them has used up its transmissions; if so, the caller must call
+    /// [`Lane::give_up_after`] for each.
     pub(crate) fn miss_first(&mut self, count: u32, attempts: u32) -> bool {
         let mut most = 0;
         for place in self.out..self.out + count as usize {
@@ -233,14 +236,14 @@ impl<P> Lane<P> {
         most >= attempts
     }
 
-    /// Gives up and returns the packet at a place if its attempts are used up.
+    /// Gives up and returns the packet at a place if its transmissions are used up.
     pub(crate) fn give_up_after(&mut self, place: u32, attempts: u32) -> Option<Dropped<P>> {
         let place = self.out + place as usize;
         if self.line.at(place).attempts < attempts { None } else { self.give_up(place) }
     }
 
-    /// Whether the line is empty, or its first packet waits and arrived at or after `deadline`;
-    /// then nothing has expired, and there is nothing to forget.
+    /// Whether the list is empty, or its first packet is waiting and arrived at or after
+    /// `deadline`. If so, no packet has expired, and none can be removed.
     #[inline]
     pub(crate) fn is_fresh(&self, deadline: Time) -> bool {
         let is_fresh = |first: &Entry<P>| first.is_waiting() && first.arrived >= deadline;
@@ -270,8 +273,8 @@ impl<P> Lane<P> {
         Some(Dropped { packet, bytes: entry.bytes, was_sent })
     }
 
-    /// Removes given-up packets from the front if the receiver holds no later packet, and so needs
-    /// no report.
+    /// Removes given-up packets from the front if the receiver holds no later packet, so that no
+    /// report is needed.
     #[inline]
     pub(crate) fn forget(&mut self) {
         let is_given_up = |entry: &Entry<P>| entry.packet.is_none();
@@ -287,8 +290,8 @@ impl<P> Lane<P> {
         }
     }
 
-    /// Handles a received frame: delivers all packets up to the first missing one; returns their
-    /// size.
+    /// Handles a received frame: delivers all packets up to the first missing packet; returns
+    /// their total size.
     pub(crate) fn pass_on(&mut self) -> Backlog {
         let mut passed = Backlog::default();
         while let Some(entry) = self.line.get(self.out).filter(|entry| !entry.is_waiting()) {
@@ -312,21 +315,23 @@ impl<P> Lane<P> {
     }
 }
 
-/// A packet that the sender gave up.
+/// A packet that the sender has given up.
 #[derive(Clone, Debug)]
 pub(crate) struct Dropped<P> {
     pub(crate) packet: P,
     pub(crate) bytes: u32,
-    /// Whether it had been sent.
+    /// Whether the packet had been sent.
     pub(crate) was_sent: bool,
 }
 
-/// Bytes of a packet in an aggregate, with its delimiter (802.11-2012 section 8.6.1).
+/// Bytes that a packet occupies in an aggregated frame, with its delimiter (802.11-2012 section
+/// 8.6.1).
 pub(crate) fn subframe_bytes(bytes: u32) -> u64 {
     u64::from(bytes) + 4
 }
 
-/// Like [`subframe_bytes`], padded to a multiple of four, as all but the last packet are.
+/// Bytes as in [`subframe_bytes`], padded to a multiple of four; in a frame, all packets except
+/// the last are padded.
 pub(crate) fn padded_bytes(bytes: u32) -> u64 {
     subframe_bytes(bytes).next_multiple_of(4)
 }

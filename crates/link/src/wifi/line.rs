@@ -1,35 +1,36 @@
-//! A ring of packets with the lane's state of each.
+//! A ring buffer of packets, with the lane's state of each packet.
 
 use cwndlab_units::Time;
 
-/// Entries in the order of arrival, addressed by their place from the front.
+/// Packets in the order of arrival, addressed by their place from the front.
 #[derive(Clone, Debug)]
 pub(super) struct Line<P> {
-    /// The length is a power of two.
+    /// Slots of the ring buffer; their number is a power of two.
     slots: Vec<Entry<P>>,
-    /// Running numbers, which wrap; an entry's slot is its number modulo the number of slots.
+    /// Running number of the first entry; the numbers wrap around. An entry's slot is its number
+    /// modulo the number of slots.
     head: usize,
     tail: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Entry<P> {
-    /// `None` after the packet was given up, and in a free slot.
+    /// The packet; `None` in a free slot, and after the packet was given up.
     pub(super) packet: Option<P>,
     pub(super) arrived: Time,
-    /// Length with the link's headers.
+    /// Length of the packet with the link's headers.
     pub(super) bytes: u32,
     pub(super) attempts: u32,
-    /// Sums over all packets ever pushed, up to and including this one.
+    /// Sums over all packets that were ever added, up to and including this one.
     pub(super) until: Sums,
     pub(super) is_received: bool,
 }
 
-/// Total lengths of consecutive packets.
+/// Total lengths of a sequence of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) bytes: u64,
-    /// Bytes in an aggregate.
+    /// Total length in an aggregated frame, with padding.
     pub(super) padded: u64,
 }
 
@@ -54,20 +55,20 @@ impl<P> Line<P> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Slot of the entry at a place.
+    /// Slot of the entry at this place.
     #[inline]
     fn slot(&self, place: usize) -> usize {
         self.head.wrapping_add(place) & (self.slots.len() - 1)
     }
 
-    /// The entry at a place, which must exist.
+    /// The entry at this place, which must exist.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &Entry<P> {
         debug_assert!(place < self.len(), "there are {} entries", self.len());
         &self.slots[self.slot(place)]
     }
 
-    /// Like [`Line::at`], but mutable.
+    /// Mutable reference to the entry at this place, which must exist.
     #[inline]
     pub(super) fn at_mut(&mut self, place: usize) -> &mut Entry<P> {
         debug_assert!(place < self.len(), "there are {} entries", self.len());
@@ -75,7 +76,7 @@ impl<P> Line<P> {
         &mut self.slots[slot]
     }
 
-    /// The entry at a place, if there is one.
+    /// The entry at this place, if there is one.
     #[inline]
     pub(super) fn get(&self, place: usize) -> Option<&Entry<P>> {
         (place < self.len()).then(|| self.at(place))
@@ -103,8 +104,8 @@ impl<P> Line<P> {
         self.slots.resize_with(2 * self.slots.len(), Entry::free);
     }
 
-    /// Moves the first entry's packet to `place` and removes the entry; returns `false` if there is
-    /// none.
+    /// Moves the packet of the first entry to `place` and removes the entry; returns `false` if
+    /// there is no entry.
     #[inline]
     pub(super) fn move_first(&mut self, place: &mut Option<P>) -> bool {
         let is_there = self.head != self.tail;
@@ -116,7 +117,8 @@ impl<P> Line<P> {
         is_there
     }
 
-    /// Removes the entry at a place, at a cost proportional to the entries before it.
+    /// Removes the entry at this place; the time is proportional to the number of entries before
+    /// it.
     pub(super) fn remove(&mut self, place: usize) {
         for place in (0..place).rev() {
             let (slot, behind) = (self.slot(place), self.slot(place + 1));

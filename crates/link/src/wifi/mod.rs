@@ -1,10 +1,10 @@
 //! Wi-Fi: one channel that an access point and its stations share in both directions.
 //!
-//! The model advances from one channel access to the next, not from slot to slot or from packet to
-//! packet. Its parts are contention ([`contention`]), frames of many packets and their block ACKs
-//! ([`lane`], [`exchange`]), time on the air ([`phy`]), losses ([`radio`]), rate control
-//! ([`rate_control`]), another network ([`interference`]), and the access point's queues and their
-//! scheduling ([`downlink`]).
+//! The model advances from one access to the channel to the next, not from slot to slot or from
+//! packet to packet. Its parts are contention ([`contention`]), frames of many packets and their
+//! block ACKs ([`lane`], [`exchange`]), time on the air ([`phy`]), losses ([`radio`]), rate
+//! control ([`rate_control`]), another network ([`interference`]), and the access point's queues
+//! and their scheduling ([`downlink`]).
 //!
 //! ```text
 //!          handle_packet(0): lane of each station          handle_packet(1), (2), ...
@@ -13,8 +13,9 @@
 //!   idle --first backoff ends--> frames on the air --> response or rest --> idle
 //! ```
 //!
-//! Left out: nodes that cannot hear each other (but see [`InterferenceKind::Hidden`]), lost
-//! responses, power saving, several links or access points of one network, MU-MIMO, and 802.11ax.
+//! The model leaves out nodes that cannot hear each other (but see [`InterferenceKind::Hidden`]),
+//! lost responses, power saving, several links or access points of one network, MU-MIMO, and
+//! 802.11ax.
 
 mod channel;
 mod config;

@@ -1,4 +1,4 @@
-//! Packets and events that have left a channel and wait to be polled.
+//! Packets and events that have left a Wi-Fi channel and wait to be polled.
 
 use std::collections::VecDeque;
 
@@ -6,18 +6,19 @@ use cwndlab_units::Time;
 
 use crate::LinkEvent;
 
-/// Packets and events in order. The packets themselves wait in their lanes.
+/// Packets and events that wait to be polled, in order. The packets themselves wait in their
+/// lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
-    /// Time of the first packet or event.
+    /// Time of the first packet or event in the outbox.
     at: Time,
     /// The packets at the front; `Passed::NONE` if an event is at the front.
     first: Passed,
-    /// Packets and events behind `first`, or from the front on if that is an event.
+    /// Packets and events after `first`; if an event is at the front, all of them.
     rest: VecDeque<(Time, Emission)>,
 }
 
-/// The next packets of a lane, which were delivered together.
+/// The next packets of a lane; they were delivered together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Passed {
     pub(super) lane: usize,
@@ -39,7 +40,7 @@ impl Outbox {
         Self { at: Time::NEVER, first: Passed::NONE, rest: VecDeque::new() }
     }
 
-    /// Adds delivered packets of a lane.
+    /// Adds packets that a lane has delivered.
     pub(super) fn pass_on(&mut self, at: Time, passed: Passed) {
         if passed.packets > 0 {
             self.emit(at, Emission::Packets(passed));
@@ -58,7 +59,7 @@ impl Outbox {
         }
     }
 
-    /// Moves to the next packets or event.
+    /// Moves the next packets or event to the front.
     #[inline(never)]
     fn advance(&mut self) {
         self.at = self.rest.front().map_or(Time::NEVER, |&(at, _)| at);
@@ -68,7 +69,7 @@ impl Outbox {
         }
     }
 
-    /// Time of the first packet or event.
+    /// Time of the first packet or event in the outbox.
     #[inline]
     pub(super) fn first_at(&self) -> Time {
         self.at
@@ -100,9 +101,9 @@ impl Outbox {
         (at, lane)
     }
 
-    /// Removes the event at the front if it has happened by `now`. An event may be in the future: a
-    /// managed queue drops packets for the next frame of a transmission opportunity when that frame
-    /// begins, a SIFS after the channel decides on it.
+    /// Removes the event at the front if it has happened by `now`. The event may be in the future:
+    /// a queue with active management drops packets for the next frame of a transmission
+    /// opportunity when this frame begins, which is a SIFS after the channel decides about it.
     pub(super) fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
         if self.has_packet() || self.at > now {
             return None;

@@ -1,8 +1,8 @@
 //! Duration of a frame on the air: the rates and frame formats of 802.11a, b, g, n and ac.
 //!
-//! A PPDU is a preamble and whole symbols (IEEE 802.11-2012 sections 17.3.2, 18.3.2 and 20.4.3,
-//! 802.11ac-2013 section 22.4.3). Left out: 802.11n's greenfield format, LDPC, STBC, channels of
-//! 160 MHz and more than four streams.
+//! A PPDU is a preamble followed by whole symbols (IEEE 802.11-2012 sections 17.3.2, 18.3.2 and
+//! 20.4.3, 802.11ac-2013 section 22.4.3). The model leaves out 802.11n's greenfield format, LDPC,
+//! STBC, channels of 160 MHz, and more than four streams.
 
 use cwndlab_units::Duration;
 
@@ -14,45 +14,45 @@ use super::contention::Timing;
 pub(crate) struct Coding {
     /// Coded bits per carrier: 1 BPSK, 2 QPSK, 4 16-QAM, 6 64-QAM, 8 256-QAM.
     pub(crate) bits_per_carrier: u64,
-    /// Code rate: of this many coded bits ...
+    /// Denominator of the code rate: number of coded bits.
     pub(crate) rate_denominator: u64,
-    /// ... this many are data.
+    /// Numerator of the code rate: number of data bits.
     pub(crate) rate_numerator: u64,
 }
 
-/// One of the rates at which a frame can be sent.
+/// A transmission rate at which a frame can be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mode {
     pub(crate) modulation: Modulation,
     preamble: Duration,
-    /// Time after the last symbol: the signal extension at 2.4 GHz.
+    /// Time after the last symbol, which is the signal extension at 2.4 GHz.
     extension: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Modulation {
-    /// 802.11b: `rate` is in 100 kbit/s; no symbols, bit by bit.
+    /// 802.11b: frames have no symbols and are sent bit by bit, at `rate` in units of 100 kbit/s.
     Dsss { rate: u64 },
-    /// All other versions: symbols of this many data bits.
+    /// All other versions of the standard: each symbol has this many data bits.
     Ofdm { coding: Coding, data_bits: u64, symbol: Duration },
 }
 
-/// The frame times and rates of one channel.
+/// The frame durations and transmission rates of one channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Phy {
     pub(crate) slot: Duration,
     pub(crate) sifs: Duration,
-    /// Data rates by index; `None` where the standard does not define one.
+    /// Transmission rates by their index; `None` where the standard does not define a rate.
     modes: Vec<Option<Mode>>,
-    /// Rates for responses, in ascending order.
+    /// Transmission rates for responses, in ascending order.
     basic: Vec<Mode>,
 }
 
 impl Phy {
-    /// Creates the channel of a configuration.
+    /// Creates the frame durations and rates for a channel with this configuration.
     ///
     /// # Errors
-    /// If the standard has no such channel.
+    /// If the standard does not define such a channel.
     pub(crate) fn new(config: &WifiConfig) -> Result<Self, WifiError> {
         let standard = config.standard;
         let refuse =
@@ -118,20 +118,20 @@ impl Phy {
         Timing { slot: self.slot, sifs: self.sifs }
     }
 
-    /// Number of indices in the table of rates.
+    /// Number of indices in the rate table of the standard.
     pub(crate) fn modes(&self) -> u8 {
         self.modes.len() as u8
     }
 
-    /// The rate with this index, if the standard defines it.
+    /// The transmission rate with this index, if the standard defines it.
     pub(crate) fn mode(&self, index: u8) -> Option<&Mode> {
         self.modes.get(usize::from(index))?.as_ref()
     }
 
-    /// The rate with this index.
+    /// The transmission rate with this index, which must exist.
     ///
     /// # Panics
-    /// If the standard does not define it.
+    /// If the standard does not define a rate with this index.
     pub(crate) fn existing_mode(&self, index: u8) -> &Mode {
         self.mode(index).expect("the rate was checked")
     }
@@ -141,8 +141,9 @@ impl Phy {
         &self.basic[0]
     }
 
-    /// The rate of the response to a frame: the highest basic rate that is not above the frame's
-    /// own, or above the legacy rate with its coding (802.11-2012 section 9.7.6.5).
+    /// The rate of the response to a frame: the highest basic rate that is not above the rate of
+    /// the frame, or not above the legacy rate with the frame's coding (802.11-2012 section
+    /// 9.7.6.5).
     pub(crate) fn response(&self, mode: &Mode) -> &Mode {
         let limit = mode.reference_rate();
         let is_fit = |basic: &&Mode| basic.reference_rate() <= limit;
@@ -151,7 +152,7 @@ impl Phy {
 }
 
 impl Mode {
-    /// Duration of a frame of this many bytes.
+    /// Duration of a frame with this number of bytes.
     pub(crate) fn duration(&self, bytes: u64) -> Duration {
         let payload = match self.modulation {
             // Rounded up to whole microseconds (802.11-2012 section 17.2.3.6).
@@ -166,7 +167,7 @@ impl Mode {
         self.preamble + payload + self.extension
     }
 
-    /// Maximum bytes of a frame that lasts at most `longest`.
+    /// Maximum size of a frame that lasts at most `longest`, in bytes.
     pub(crate) fn capacity_bytes(&self, longest: Duration) -> u64 {
         let payload = longest.saturating_sub(self.preamble).saturating_sub(self.extension);
         match self.modulation {
@@ -179,7 +180,7 @@ impl Mode {
         }
     }
 
-    /// Time from a frame's beginning until this many bytes have been sent.
+    /// Time from the beginning of a frame until this number of bytes has been sent.
     pub(crate) fn sent_after(&self, bytes: u64) -> Duration {
         let payload = match self.modulation {
             Modulation::Dsss { rate } => Duration::from_nanos(bytes * 80_000 / rate),
@@ -190,7 +191,7 @@ impl Mode {
         self.preamble + payload
     }
 
-    /// Data rate within the payload.
+    /// Data rate during the payload of a frame.
     pub(crate) fn bits_per_sec(&self) -> u64 {
         match self.modulation {
             Modulation::Dsss { rate } => rate * 100_000,
@@ -200,7 +201,7 @@ impl Mode {
         }
     }
 
-    /// The legacy rate with this coding, in 100 kbit/s (802.11-2012 table 9-4).
+    /// The legacy rate with this coding, in units of 100 kbit/s (802.11-2012 table 9-4).
     fn reference_rate(&self) -> u64 {
         match self.modulation {
             Modulation::Dsss { rate } => rate,
@@ -258,14 +259,14 @@ impl Coding {
         Self { bits_per_carrier, rate_denominator, rate_numerator }
     }
 
-    /// Data bits per symbol, if the number is whole.
+    /// Number of data bits per symbol, if it is an integer.
     fn data_bits(self, carriers: u64) -> Option<u64> {
         let scaled = carriers * self.bits_per_carrier * self.rate_numerator;
         (scaled % self.rate_denominator == 0).then_some(scaled / self.rate_denominator)
     }
 }
 
-/// 802.11a and g: 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s.
+/// Codings of 802.11a and g for 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s.
 const LEGACY: [Coding; 8] = [
     Coding::new(1, 1, 2),
     Coding::new(1, 3, 4),
@@ -277,7 +278,7 @@ const LEGACY: [Coding; 8] = [
     Coding::new(6, 3, 4),
 ];
 
-/// 802.11n's MCS 0 to 7 and 802.11ac's 0 to 9, per stream.
+/// Codings of MCS 0 to 7 of 802.11n and MCS 0 to 9 of 802.11ac, for one stream.
 const HIGH_THROUGHPUT: [Coding; 10] = [
     Coding::new(1, 1, 2),
     Coding::new(2, 1, 2),
@@ -291,12 +292,12 @@ const HIGH_THROUGHPUT: [Coding; 10] = [
     Coding::new(8, 5, 6),
 ];
 
-/// 16 SERVICE bits before the data and 6 tail bits after it.
+/// Number of bits around the data: 16 SERVICE bits before and 6 tail bits after.
 const SERVICE_AND_TAIL: u64 = 22;
 const LEGACY_PREAMBLE: Duration = Duration::from_micros(20);
 const LONG_SYMBOL_NANOS: u64 = 4_000;
 const LONG_SYMBOL: Duration = Duration::from_nanos(LONG_SYMBOL_NANOS);
-/// Symbol with a guard interval of 0.4 us.
+/// Duration of a symbol with a guard interval of 400 ns.
 const SHORT_SYMBOL: Duration = Duration::from_nanos(3_600);
 
 #[cfg(test)]
@@ -312,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Rates in 100 kbit/s, rounded.
+    /// All transmission rates in units of 100 kbit/s, rounded.
     fn rates(standard: Standard, channel_mhz: u32, streams: u8, short: bool) -> Vec<u64> {
         let phy = Phy::new(&config(standard, channel_mhz, streams, short)).expect("a channel");
         let rate =

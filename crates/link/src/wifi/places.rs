@@ -1,10 +1,11 @@
-//! The packets of a lane that a frame carries.
+//! The packets of a lane that a frame contains.
 
-/// Places in a lane in ascending order; usually the first `count` places, which are not listed.
+/// Places in a lane, in ascending order; usually the first `count` places, which are not stored
+/// one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     count: u32,
-    /// All places; empty if they are the first `count` places.
+    /// All places; empty if these are the first `count` places.
     listed: Vec<u32>,
 }
 
@@ -20,7 +21,7 @@ impl Places {
         self.listed.clear();
     }
 
-    /// Adds a place after the others, which must be empty or also added by this method.
+    /// Adds a place after the others; all of them must have been added with this method.
     pub(crate) fn push(&mut self, place: u32) {
         debug_assert_eq!(self.listed.len(), self.len(), "all are listed");
         self.count += 1;
@@ -35,7 +36,7 @@ impl Places {
         self.count == 0
     }
 
-    /// Whether there are places, the first of the lane without a gap.
+    /// Whether the places begin with the first place of the lane and have no gaps.
     pub(crate) fn is_from_front(&self) -> bool {
         self.last().is_some_and(|last| last + 1 == self.count)
     }

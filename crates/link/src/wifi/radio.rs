@@ -1,36 +1,37 @@
-//! Reception of frames: path loss, noise, and the errors that the code does not correct.
+//! Reception of frames: path loss, noise, and the bit errors that the code does not correct.
 //!
-//! A packet of L bits is received with probability (1 - e)^L. e is the union bound of the
-//! industry-standard convolutional code's weights (Haccoun and Begin 1989) over the bit errors of
-//! the modulation in white noise: with soft decisions as in Pei and Henderson 2010, "Validation of
-//! OFDM error rate model in ns-3", or with hard decisions as in Lacage and Henderson 2006, "Yet
-//! another network simulator". Simultaneous frames are noise to each other, so a strong one may
-//! survive (capture). Left out: LDPC, antenna diversity gains, and different conditions for the
-//! symbols of one frame.
+//! A packet of L bits is received with the probability (1 - e)^L. The bit error rate e is the
+//! union bound of the weights of the industry-standard convolutional code (Haccoun and Begin 1989)
+//! over the bit errors of the modulation in white noise. The decoder has soft decisions as in Pei
+//! and Henderson 2010, "Validation of OFDM error rate model in ns-3", or hard decisions as in
+//! Lacage and Henderson 2006, "Yet another network simulator". Frames that are sent at the same
+//! time are noise to each other, so a strong frame may be received (capture). The model leaves out
+//! LDPC, gains from antenna diversity, and different conditions for the symbols of one frame.
 
 use cwndlab_units::{Stream, Time};
 
 use super::config::{Band, ErrorCurve, NodeConfig, RadioConfig, Standard, WifiConfig, WifiError};
 use super::phy::{Coding, Mode, Modulation};
 
-/// Transmit powers and path losses between the nodes of one channel.
+/// Transmission powers of the nodes of one channel, and path losses between them.
 #[derive(Clone, Debug)]
 pub(crate) struct Radio {
     nodes: Vec<NodeConfig>,
     config: RadioConfig,
-    /// Loss over the first metre in decibels.
+    /// Path loss over the first metre in decibels.
     first_metre_db: f64,
     noise_mw: f64,
-    /// Ratio of the decoder's signal-to-noise ratio to that at the antenna.
+    /// Signal-to-noise ratio in the decoder, divided by that at the antenna.
     efficiency: f64,
     channel_hz: f64,
     streams: f64,
-    /// Keys of the random draws for the frames of each node, combined with the frame's time.
+    /// Keys of the random numbers for the frames of each node; they are combined with the time of
+    /// the frame.
     keys: Vec<u64>,
 }
 
 impl Radio {
-    /// Creates the radio of a channel.
+    /// Creates the radio model of a channel.
     ///
     /// # Errors
     /// If the distance between two nodes that communicate is out of range.
@@ -91,7 +92,7 @@ impl Radio {
         from_db(self.config.power_mdbm as f64 / 1e3 - loss_db)
     }
 
-    /// Signal to noise and interference ratio when the nodes `others` send at the same time.
+    /// Signal to noise and interference ratio when the nodes in `others` send at the same time.
     pub(crate) fn sinr(&self, from: usize, to: usize, others: impl Iterator<Item = usize>) -> f64 {
         let interference: f64 = others.map(|other| self.received_mw(other, to)).sum();
         self.received_mw(from, to) / (self.noise_mw + interference)
@@ -113,14 +114,14 @@ impl Radio {
         }
     }
 
-    /// Random draws for the packets of the frame that `node` begins to send at `start`. They depend
-    /// on the time, not on the number of earlier draws.
+    /// Random numbers for the packets of the frame that `node` begins to send at `start`. They
+    /// depend on the time, not on how many numbers were drawn before.
     pub(crate) fn draws(&self, node: usize, start: Time) -> Stream {
         Stream::new(self.keys[node].wrapping_add(start.as_nanos()), "frame")
     }
 }
 
-/// Probability that this many bytes are received without an error.
+/// Probability that this number of bytes is received without an error.
 pub(crate) fn success(bit_error_rate: f64, bytes: u64) -> f64 {
     if bit_error_rate >= 1.0 {
         return 0.0;
@@ -129,7 +130,7 @@ pub(crate) fn success(bit_error_rate: f64, bytes: u64) -> f64 {
 }
 
 impl Coding {
-    /// The union bound with soft decisions, at a signal-to-noise ratio.
+    /// The union bound on the bit error rate with soft decisions, at this signal-to-noise ratio.
     fn soft_error_rate(self, sinr: f64) -> f64 {
         // Gray-coded square constellations in white noise (Proakis, Digital Communications, 5.2).
         let (share, scale) = match self.bits_per_carrier {
@@ -157,8 +158,8 @@ impl Coding {
         (sum / (2.0 * self.rate_numerator as f64)).min(1.0)
     }
 
-    /// The first two terms of the union bound with hard decisions, at a ratio of energy per coded
-    /// bit to noise density.
+    /// The first two terms of the union bound on the bit error rate with hard decisions, at this
+    /// ratio of energy per coded bit to noise density.
     fn hard_error_rate(self, energy_over_noise: f64) -> f64 {
         let points = f64::from(1_u32 << self.bits_per_carrier);
         let raw = if self.bits_per_carrier == 1 {
@@ -183,7 +184,7 @@ impl Coding {
 }
 
 /// Probability that a decoder with hard decisions selects a path that differs in `distance` bits,
-/// of which each is wrong with probability `raw` (Proakis, Digital Communications, 8.2.5).
+/// if each bit is wrong with the probability `raw` (Proakis, Digital Communications, 8.2.5).
 fn wrong_path(raw: f64, distance: u32) -> f64 {
     let term = |wrong: u32| {
         let choices = (0..wrong)
@@ -200,7 +201,7 @@ pub(crate) fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
-/// Bit weights of the code with generators 133 and 171 and of its punctured versions, starting at
+/// Bit weights of the code with generators 133 and 171 and of its punctured versions, beginning at
 /// the free distance (Haccoun and Begin 1989, "High-rate punctured convolutional codes for Viterbi
 /// and sequential decoding", table II).
 const RATE_1_2: [f64; 9] =

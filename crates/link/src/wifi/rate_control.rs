@@ -1,11 +1,11 @@
-//! Rate control of a sender: fixed, by the signal, or by acknowledgements.
+//! Rate control of a sender: a fixed rate, or a rate that depends on the signal or on
+//! acknowledgements.
 //!
-//! Minstrel keeps the share of acknowledged packets of each rate, averaged over intervals of 100 ms
-//! with a weight of a quarter for the newest, and uses the rate with the highest product of share
-//! and speed. One frame in ten probes another rate with a single packet, to keep its average fresh
-//! (documentation of Linux's mac80211, "minstrel"). After two consecutive frames without a
-//! response, it uses the most reliable rate.
-//! any response it sends at the rate that arrives most surely.
+//! For each rate, Minstrel averages the share of acknowledged packets over intervals of 100 ms,
+//! with a weight of a quarter for the newest interval. It uses the rate with the highest product
+//! of share and speed. One frame in ten tries another rate with a single packet, to keep the
+//! average of that rate up to date (documentation of Linux's mac80211, "minstrel"). After two
+//! consecutive frames without a response, the sender uses the most reliable rate.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -13,18 +13,18 @@ use super::config::{RateControlConfig, Standard, WifiError};
 use super::phy::Phy;
 use super::radio;
 
-/// The rate control from one node to another.
+/// The rate control of transmissions from one node to another.
 #[derive(Clone, Debug)]
 pub(crate) enum RateControl {
     Fixed(u8),
     Minstrel(Box<Minstrel>),
 }
 
-/// The rate of a frame.
+/// The transmission rate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Choice {
     pub(crate) index: u8,
-    /// Whether the frame is a probe, which has only one packet.
+    /// Whether the frame tries another rate, with only one packet.
     pub(crate) is_probe: bool,
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct Minstrel {
     rates: Vec<Rate>,
     best: usize,
     surest: usize,
-    /// Next update of the averages.
+    /// Time of the next update of the averages.
     due: Time,
-    /// Consecutive frames without a response.
+    /// Number of consecutive frames without a response.
     failures: u32,
     random: Stream,
 }
@@ -51,10 +51,10 @@ struct Rate {
 }
 
 impl RateControl {
-    /// Creates the rate control of a lane with these bit error rates, by rate.
+    /// Creates the rate control of a lane; `bit_error_rates` has an entry for each rate.
     ///
     /// # Errors
-    /// If the channel does not have the requested rate.
+    /// If the channel does not have the rate that the configuration requests.
     pub(crate) fn new(
         config: RateControlConfig,
         standard: Standard,
@@ -95,7 +95,7 @@ impl RateControl {
         }
     }
 
-    /// Index of the rate in use.
+    /// Index of the rate that most frames use.
     pub(crate) fn usual(&self) -> u8 {
         match self {
             Self::Fixed(index) => *index,
@@ -103,7 +103,7 @@ impl RateControl {
         }
     }
 
-    /// Selects the rate of the frame that is sent at `now`.
+    /// Selects the rate for the frame that is sent at `now`.
     pub(crate) fn choose(&mut self, now: Time) -> Choice {
         match self {
             Self::Fixed(index) => Choice { index: *index, is_probe: false },
@@ -177,9 +177,9 @@ impl Rate {
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Weight of the newest interval.
 const WEIGHT: f64 = 0.25;
-/// One frame in this many probes another rate.
+/// One frame in this many tries another rate.
 const PROBE_EVERY: u64 = 10;
-/// Size of the frames by which the ideal rate is selected.
+/// Size of the frames for which the ideal rate is selected.
 const IDEAL_BYTES: u64 = 1500;
 const IDEAL_SUCCESS: f64 = 0.9;
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// The rate in use after ten seconds in which the packets of each frame arrive with the
-    /// probability of its rate, and the share of frames that were probes.
+    /// probability of its rate, and the share of frames that tried another rate.
     fn converged(control: &mut RateControl, arrives: impl Fn(u8) -> f64) -> (u8, f64) {
         let mut random = Stream::new(2, "frames");
         let (mut probes, mut last) = (0_u32, 0);

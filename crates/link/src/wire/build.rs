@@ -1,4 +1,4 @@
-//! Builds a wire from a stage's configuration.
+//! Creates a wire from the configuration of a stage.
 
 use core::iter;
 use std::collections::VecDeque;
@@ -34,7 +34,8 @@ use crate::schedule::{Steps, rate_steps, scheduled_events};
 impl<P: Packet> Wire<P> {
     /// Creates a wire from its configuration, for the run with this seed.
     ///
-    /// `name`, such as `forward.0`, names its random streams and its errors.
+    /// `name`, such as `forward.0`, is the prefix of the names of the wire's random streams, and
+    /// its place in errors.
     ///
     /// # Errors
     /// If the settings contradict each other or a trace is missing.
@@ -50,7 +51,7 @@ impl<P: Packet> Wire<P> {
 }
 
 impl<P> Scatter<P> {
-    /// The part behind the wire of this stage if its packets leave out of order.
+    /// The part that follows the wire of this stage, if its packets leave out of order.
     pub(crate) fn behind(config: &StageConfig, run_seed: u64, name: &str) -> Option<Self> {
         let reorder = config.reorder?;
         let build = Builder { config, traces: &Traces::new(), run_seed, name };
@@ -58,7 +59,8 @@ impl<P> Scatter<P> {
     }
 }
 
-/// The queue that decides on arrival, and the one that replaces it if it decides on dequeue.
+/// The queue that decides on arrival, and the queue that replaces it if the wire's queue decides
+/// on dequeue.
 type Queues<P> = (Queue, Option<Box<OnDequeue<P>>>);
 
 struct Builder<'a> {
@@ -119,7 +121,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The delay over time, with its jitter.
+    /// The propagation delay of a stage over time, with its jitter.
     fn delay(&self) -> Delay {
         let delays = self.config.schedule.iter().filter_map(|step| Some((step.at, step.delay?)));
         let delays = Steps::new(self.config.delay, delays);

@@ -75,7 +75,7 @@ impl<P: Packet> Wire<P> {
         admission
     }
 
-    /// Dequeues packets that are due by `now`.
+    /// Dequeues the packets that are due by `now`.
     pub(super) fn dequeue_until(&mut self, now: Time) {
         if self.on_dequeue.as_ref().is_some_and(|aqm| aqm.next_dequeue <= now) {
             let aqm = self.on_dequeue.take().expect("was some");
@@ -110,7 +110,7 @@ impl<P: Packet> Wire<P> {
         self.set_wake();
     }
 
-    /// Drops the ACK that `packet` makes superfluous, if there is a filter.
+    /// Drops the queued ACK that `packet` supersedes, if the wire has an ACK filter.
     fn filter_acks(&mut self, now: Time, aqm: &mut OnDequeue<P>, packet: &P) {
         let Some(filter) = aqm.ack_filter else { return };
         if let Some(gone) = aqm.queue.take_superseded(filter, packet) {
@@ -121,7 +121,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Counts the queueing time of a packet that is dropped from the queue.
+    /// Counts the time that a packet waited before it was dropped from the queue.
     fn count_wait(&mut self, now: Time, arrived: Time) {
         let waited = now.as_nanos() - arrived.as_nanos();
         self.meter.counts.queue_time = self.meter.counts.queue_time.wrapping_add(waited);

@@ -1,20 +1,20 @@
-//! The longest queue of a wire, and a test of whether the queue is shorter now.
+//! The longest queue of a wire, and a fast test whether the queue is shorter now.
 
 use cwndlab_units::{Duration, Time};
 
 use super::steady::Steady;
 use crate::ring::Ring;
 
-/// The longest queue since a window began, and a bound on recent service times.
+/// The longest queue since a measurement window began, and a bound on recent service times.
 ///
-/// With both, the server's state alone usually shows that the queue is shorter now.
+/// With this bound, the state of the server alone usually shows that the queue is shorter now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LongestQueue {
-    /// Maximum number of packets in queue and service.
+    /// Maximum number of packets in the queue and in service.
     packets: u32,
-    /// None of the last `packets` packets had a shorter service time.
+    /// Lower bound on the service time of each of the last `packets` packets.
     shortest_service: Duration,
-    /// Minimum service time of `packets - 1` packets.
+    /// Minimum time in which `packets - 1` packets are served.
     least_time: Duration,
 }
 
@@ -47,15 +47,16 @@ impl LongestQueue {
         }
     }
 
-    /// Checks the queue itself. Returns whether it is as long at `now` as the longest one.
+    /// Checks the queue itself. Returns whether the queue at `now` is as long as the longest
+    /// queue.
     #[inline(never)]
     pub(super) fn look_at<P>(&mut self, ring: &Ring<P>, steady: &Steady, now: Time) -> bool {
         self.note_alike(steady.service, ring.pushed().packets - steady.packets_before);
         self.packets == 0 || !ring.has_fewer_waiting(self.packets, now)
     }
 
-    /// Raises the bound if the last `count` packets all had this service time: packets with shorter
-    /// ones have left a queue that is not longer than that.
+    /// Raises the bound if the last `count` packets all had this service time, because packets
+    /// with shorter service times have left a queue of at most this length.
     fn note_alike(&mut self, service: Duration, count: u64) {
         if service > self.shortest_service && count >= u64::from(self.packets) {
             self.shortest_service = service;
@@ -63,8 +64,9 @@ impl LongestQueue {
         }
     }
 
-    /// Whether the queue is certainly shorter at `now` than the longest one, if the server finishes
-    /// it at `free_at`: if it were as long, the packets behind the first one would take longer.
+    /// Whether the queue at `now` is certainly shorter than the longest queue, if the server
+    /// finishes it at `free_at`: if it were as long, the packets after the first would take
+    /// longer.
     #[inline]
     pub(super) fn is_longer_than_queue(&self, free_at: Time, now: Time) -> bool {
         free_at.as_nanos() - now.as_nanos() < self.least_time.as_nanos()

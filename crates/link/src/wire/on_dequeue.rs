@@ -1,4 +1,4 @@
-//! A wire's queue that decides on dequeue.
+//! A wire's queue that decides when packets are dequeued.
 
 use cwndlab_units::Time;
 

@@ -1,7 +1,7 @@
-//! The fast path: room in a drop-tail queue, and constant rate and delay.
+//! The fast path of a wire, for a drop-tail queue with room, and constant rate and delay.
 //!
-//! The wire stores what it computed for the last packet. If the next packet has the same length,
-//! and neither rate nor delay changes before its service, it takes the same time.
+//! The wire stores the times that it computed for the last packet. If the next packet has the same
+//! length, and neither rate nor delay changes before its service, the same times apply.
 
 use cwndlab_units::{Duration, Time};
 
@@ -12,10 +12,11 @@ use crate::queue::Queue;
 use crate::rate::Server;
 
 impl<P: Packet> Wire<P> {
-    /// Queues packets of one length while each is treated like the last packet.
+    /// Queues packets of the same length while each can be handled in the same way as the last
+    /// packet.
     ///
-    /// Returns the number of packets queued; the caller passes the others to
-    /// [`Link::handle_packet`]. `put` stores the packet with an index in its slot.
+    /// Returns the number of packets queued; the caller passes the remaining packets to
+    /// [`Link::handle_packet`]. `put` stores the packet with a given index in its slot.
     ///
     /// [`Link::handle_packet`]: crate::Link::handle_packet
     #[inline(always)]
@@ -36,7 +37,7 @@ impl<P: Packet> Wire<P> {
         taken
     }
 
-    /// Queues a packet of the last packet's length, if it is treated like the last packet.
+    /// Queues a packet with the length of the last packet, if it can be handled in the same way.
     #[inline(always)]
     fn take_one(&mut self, now: Time, bytes: u32, put: impl FnOnce(&mut Option<P>)) -> bool {
         let Server::Fixed(server) = &mut self.server else { return false };
@@ -70,10 +71,10 @@ impl<P: Packet> Wire<P> {
         true
     }
 
-    /// Queues a packet that is only delayed, if the last packet was only delayed, too: if service
+    /// Queues a packet that is only delayed, if the last packet was only delayed, too. If service
     /// takes no time, no packet waits, and shorter packets take no time either.
     ///
-    /// `put` stores the packet in its slot.
+    /// `put` stores the packet in its slot of the ring buffer.
     #[inline(always)]
     pub fn take_at_once(
         &mut self,
@@ -96,22 +97,23 @@ impl<P: Packet> Wire<P> {
         true
     }
 
-    /// Whether a packet arrives at `now` and nothing else is due.
+    /// Whether a packet arrives at `now` and no other action is due.
     #[inline(always)]
     pub fn has_arrived(&self, now: Time) -> bool {
         self.wake <= now && now < self.other_at
     }
 
-    /// Moves the packet that has arrived to `place`, without another copy.
+    /// Moves the packet that has arrived to `place`, without a further copy.
     #[inline(always)]
     pub fn move_arrived(&mut self, place: &mut Option<P>) {
         let next = self.ring.pop_with(|packet| *place = packet.take());
         self.wake = next.min(self.other_at);
     }
 
-    /// Stores the treatment of a packet of this length whose service begins and ends at these
-    /// times, if it can apply to the next packet: the queue is limited only in packets, rate and
-    /// delay are constant, and the packet did not wait for an earlier one's arrival.
+    /// Stores how a packet of this length, whose service begins and ends at these times, was
+    /// handled, if this can apply to the next packet: the queue is limited only in packets, rate
+    /// and delay are constant, and the packet did not have to wait for an earlier packet's
+    /// arrival.
     #[inline]
     pub(super) fn remember(&mut self, bytes: u32, begins: Time, served: Time) {
         let packets = self.ring.pushed().packets;

@@ -1,21 +1,21 @@
-//! The treatment of the last packet on a wire.
+//! How the last packet on a wire was handled.
 
 use cwndlab_units::{Duration, Time};
 
-/// Times of a packet of a given length, and the end of their validity.
+/// Times for a packet of a given length, and until when they apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Steady {
     pub(super) bytes: u32,
     /// Its service time.
     pub(super) service: Duration,
-    /// Maximum length of a packet that has room and is served in no time; 0 if there is none.
+    /// Maximum length of a packet that has room and is sent in no time; 0 if there is none.
     pub(super) at_once_bytes: u32,
     pub(super) delay: Duration,
-    /// Valid for packets whose service begins before this time.
+    /// The times apply to packets whose service begins before this time.
     pub(super) until: Time,
-    /// Limit of the queue in packets.
+    /// Maximum number of packets in the queue.
     pub(super) room_packets: u32,
-    /// Number of packets before the first one with this treatment.
+    /// Number of packets before the first packet that was handled in this way.
     pub(super) packets_before: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Transmission of a block: its contents, whether it is decoded, and the consequences.
+//! Transmission of a block: its contents, whether it is decoded, and what follows from this.
 
 use cwndlab_units::Time;
 
@@ -12,7 +12,7 @@ use crate::channel::{Decibel, Energy};
 use crate::packet::Packet;
 
 impl<P: Packet> Air<P> {
-    /// Sends a new block in this many units, or padding if nothing waits.
+    /// Sends a new block in this number of units; sends padding if no data wait.
     pub(super) fn send_new(
         &mut self,
         number: usize,
@@ -44,7 +44,7 @@ impl<P: Packet> Air<P> {
         self.send(number, slot, now, index, attempt);
     }
 
-    /// Handles a grant that was not needed: nothing is lost if the block fails.
+    /// Handles a grant that was not needed: if the block fails, no data are lost.
     fn handle_padding(
         &mut self,
         slot: u64,
@@ -115,7 +115,7 @@ impl<P: Packet> Air<P> {
         self.record(now, index, &attempt, is_decoded, decibels.unwrap_or(0.0));
     }
 
-    /// Records a transmission if blocks are recorded.
+    /// Records a transmission of a block, if blocks are recorded.
     fn record(&mut self, at: Time, index: usize, attempt: &Attempt, is_decoded: bool, sinr: f64) {
         let Some(blocks) = &mut self.blocks else { return };
         blocks.push(BlockRecord {

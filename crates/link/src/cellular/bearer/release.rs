@@ -1,4 +1,4 @@
-//! Outcomes of blocks: which packets are delivered, in which order, and what is sent again.
+//! Outcomes of blocks: which packets are delivered, in which order, and which data are sent again.
 
 use cwndlab_units::Time;
 
@@ -21,7 +21,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Handles a block that HARQ gave up, which its receiver notices at `at`.
+    /// Handles a block that HARQ gave up; the receiver notices this at `at`.
     pub(crate) fn handle_failed(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let index = self.index_of(range.start);
         match self.rlc {
@@ -36,7 +36,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Handles a handover: data under way is sent again from `now` on, or lost.
+    /// Handles a handover: data in transmission are sent again from `now` on, or lost.
     pub(crate) fn handle_handover(&mut self, now: Time, is_lossless: bool, outbox: &mut Outbox) {
         self.again.clear();
         for block in self.blocks.iter_mut().filter(|block| block.state == State::Flying) {
@@ -49,7 +49,7 @@ impl<P: Packet> Bearer<P> {
         self.release(now, outbox);
     }
 
-    /// When the lost block at the front stops holding up later data.
+    /// Time at which the lost block at the front stops delaying later data.
     pub(crate) fn timer(&self) -> Time {
         match self.blocks.front() {
             Some(Block { state: State::Lost(until), .. }) => *until,
@@ -103,8 +103,8 @@ impl<P: Packet> Bearer<P> {
         self.active_at = self.active_at.max(at);
     }
 
-    /// Delivers the packets of a decoded block whose other bytes are decoded, too; they may
-    /// overtake others.
+    /// Delivers the packets of a decoded block whose bytes in other blocks are decoded, too. These
+    /// packets may overtake other packets.
     fn release_whole(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let before = self.out;
         let behind = self.line.range(self.out..);

@@ -1,4 +1,4 @@
-//! LTE in frequency-division duplex: a slot is a subframe of 1 ms.
+//! LTE with frequency-division duplex (FDD): a slot of the model is a subframe of 1 ms.
 
 use cwndlab_units::Duration;
 
@@ -8,19 +8,19 @@ use crate::cellular::radio::{LteCarrier, LteConfig};
 use crate::channel::Coding;
 use crate::channel::tables::lte::{self, Category, LteScheme, Way};
 
-/// The acknowledgement comes 4 subframes after a block, the base station's reaction takes 3 more,
-/// and a block follows its grant by 4: TS 36.213 sections 7.3 and 8.0, hence the 8 ms round trip of
-/// TS 36.321.
+/// Subframes from a block to its acknowledgement. The reaction of the base station takes 3 more
+/// subframes, and a block follows its grant after 4: TS 36.213 sections 7.3 and 8.0, which gives
+/// the round trip of 8 ms in TS 36.321.
 const ACKNOWLEDGE: u32 = 4;
 const BASE: u32 = 3;
 const GRANT: u32 = 4;
 
-/// TR 36.912 table 16.2.1-1: 1 ms for processing, 1 ms for the block, 1.5 ms for decoding, and on
-/// average 0.5 ms until the next subframe: 4 ms in total.
+/// Processing delay from TR 36.912 table 16.2.1-1: 1 ms for processing, 1 ms for the block, 1.5 ms
+/// for decoding, and on average 0.5 ms until the next subframe, 4 ms in total.
 const PROCESSING: Duration = Duration::from_millis(1);
 const DECODE: Duration = Duration::from_micros(1_500);
 
-/// TS 36.300 section 5.5.
+/// Maximum number of carriers: TS 36.300 section 5.5.
 const MOST_CARRIERS: usize = 5;
 
 /// Headers of a block: MAC subheader 2, RLC 2 (TS 36.321 section 6.2.1, TS 36.322 section 6.2.1).
@@ -60,7 +60,7 @@ pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
     Ok([plan(bands), Plan { respond, ..plan(vec![uplink]) }])
 }
 
-/// Checks that a handset of this category supports such a carrier.
+/// Checks that a handset of this category supports the carrier's settings.
 fn check(
     resource_blocks: u16,
     layers: u8,
@@ -81,7 +81,7 @@ fn check(
     Ok(())
 }
 
-/// A downlink carrier on which a handset receives at most this many bits in an interval.
+/// A downlink carrier on which a handset can receive at most this many bits in an interval.
 fn downlink(
     resource_blocks: u16,
     layers: u8,
@@ -136,7 +136,8 @@ fn plan(bands: Vec<Band>) -> Plan {
     }
 }
 
-/// The block of the highest scheme, or of the next lower one that the category supports.
+/// Bits of the block with the highest scheme whose block has at most `most_bits`; 0 if there is no
+/// such scheme.
 fn limited(schemes: &[LteScheme], most_bits: u32, bits: impl Fn(&LteScheme) -> u32) -> u32 {
     schemes.iter().rev().map(bits).find(|&bits| bits <= most_bits).unwrap_or(0)
 }
@@ -149,7 +150,7 @@ mod tests {
         both(&LteConfig { resource_blocks, layers, category, is_256qam: None, secondary: vec![] })
     }
 
-    /// A configuration with this many carriers of 20 MHz.
+    /// A configuration with this number of carriers of 20 MHz each.
     fn carriers(category: u8, layers: u8, is_256qam: bool, count: usize) -> LteConfig {
         let further = LteCarrier { resource_blocks: 100, layers: None, is_256qam: None };
         LteConfig {
@@ -161,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Total bits of the largest downlink blocks of an interval.
+    /// Total bits of the largest downlink blocks in an interval.
     fn down_bits(radio: &LteConfig) -> u32 {
         let [down, _] = both(radio).expect("a plan");
         let largest = |band: &Band| band.size(1, band.coding.count() - 1, band.units).bits;

@@ -1,4 +1,5 @@
-//! 5G NR: the directions share a carrier by slots and symbols (TDD), or have a carrier each (FDD).
+//! 5G NR: the two directions share a carrier by slots and symbols (TDD), or each has a carrier
+//! (FDD).
 
 use cwndlab_units::Duration;
 
@@ -12,19 +13,19 @@ use crate::channel::{Coding, FrequencyRange};
 /// Headers of a block: MAC 3, RLC 3 (TS 38.321 section 6.1.2, TS 38.322 section 6.2.2, 18-bit
 /// numbers).
 const BLOCK_OVERHEAD: u32 = 6;
-/// Headers of a packet: PDCP 3 (TS 38.323 section 6.2.2), MAC subheader 3, as RLC does not
-/// concatenate.
+/// Headers of a packet: PDCP 3 bytes (TS 38.323 section 6.2.2), MAC subheader 3 bytes, because RLC
+/// does not concatenate packets.
 const PACKET_OVERHEAD: u32 = 6;
 
-/// 5G-LENA's delay between layers: the base station prepares a block for 2 slots; a user's N2 is
-/// less than one slot.
+/// Slots that the base station needs to prepare a block: 5G-LENA's delay between layers. The time
+/// of a user (N2) is less than one slot.
 const BASE_PROCESSING_SLOTS: u64 = 2;
 const USER_PROCESSING_SLOTS: u64 = 1;
-/// A user decodes a block in less than a slot (N1), the base station in two.
+/// Slots that a user needs to decode a block: less than one (N1); the base station needs two.
 const USER_DECODE_SLOTS: u64 = 1;
 const BASE_DECODE_SLOTS: u64 = 2;
 
-/// A slot in frequency-division duplex: the downlink uses one symbol for control.
+/// A slot with frequency-division duplex: the downlink uses one of its symbols for control.
 const WHOLE_SLOT: SlotConfig = SlotConfig { downlink_symbols: 13, uplink_symbols: 14 };
 
 pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
@@ -100,18 +101,19 @@ fn no_bandwidth(range: FrequencyRange, subcarrier_khz: u32, bandwidth_mhz: u32) 
     CellError::NrBandwidth { bandwidth_mhz, subcarrier_khz, known }
 }
 
-/// The usable part of a slot.
+/// The part of a slot that can carry data.
 struct Elements {
     resource_blocks: u16,
     is_256qam: bool,
     overhead: u16,
 }
 
-/// The slots of a direction, classed by their number of symbols.
+/// The slots of a direction, classified by their number of symbols.
 struct Symbols {
-    /// By slot: 0 for no symbols, else the position of its number in `counts`, from 1 on.
+    /// Class of each slot: 0 for no symbols, and otherwise the position of its number of symbols
+    /// in `counts`, from 1.
     classes: Vec<u8>,
-    /// The numbers of symbols that occur, in ascending order.
+    /// All numbers of symbols that occur in the pattern, in ascending order.
     counts: Vec<u8>,
 }
 

@@ -1,8 +1,8 @@
 //! UMTS: dedicated channels of release 99, HSDPA and HSUPA.
 //!
-//! A slot is a transmission time interval. HSDPA serves one user per interval. Left out: code
-//! sharing within an interval, and the flow control between RNC and NodeB, whose queues count as
-//! one.
+//! A slot of the model is a transmission time interval. HSDPA serves one user per interval. The
+//! model leaves out code sharing within an interval, and the flow control between RNC and NodeB,
+//! whose queues are treated as one.
 
 use cwndlab_units::Duration;
 
@@ -12,7 +12,7 @@ use crate::cellular::radio::{UmtsDownlink, UmtsUplink};
 use crate::channel::Coding;
 use crate::channel::tables::hsdpa;
 
-/// RLC length indicator of 15 bits: TS 25.322 section 9.2.2.8.
+/// Bytes per packet for an RLC length indicator of 15 bits: TS 25.322 section 9.2.2.8.
 const PACKET_OVERHEAD: u32 = 2;
 
 pub(super) fn downlink(config: UmtsDownlink) -> Result<Plan, CellError> {
@@ -54,7 +54,8 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
     })
 }
 
-/// TS 34.108 section 6.10: transport blocks of 336 bits, 320 of them payload.
+/// A dedicated channel as in TS 34.108 section 6.10: transport blocks of 336 bits, of which 320
+/// are payload.
 fn dedicated(kbit_s: u32) -> Result<Plan, CellError> {
     let (interval_ms, blocks) = match kbit_s {
         64 => (20, 4),
@@ -105,7 +106,7 @@ fn hsupa(category: u8, ramp: Duration) -> Result<Plan, CellError> {
     })
 }
 
-/// A dedicated channel of one unit for each user.
+/// A dedicated channel for each user, with a single unit.
 fn single(interval: Duration, coding: Coding, sizes: Sizes) -> Plan {
     Plan {
         interval,

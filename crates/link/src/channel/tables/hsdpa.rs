@@ -1,4 +1,4 @@
-//! HSDPA: transport block sizes by channel quality and category.
+//! HSDPA: transport block sizes by channel quality indicator and handset category.
 
 /// Block size in bits for each channel quality index from 1 to 30: TS 25.214 table 7D (category
 /// 10). Every value is a valid size of TS 25.321 annex A.
@@ -7,16 +7,16 @@ pub(crate) const BLOCK_BITS: [u16; 30] = [
     4664, 5287, 5887, 6554, 7168, 9719, 11418, 14411, 17237, 21754, 23370, 24222, 25558,
 ];
 
-/// Capabilities of a category of user equipment: TS 25.306 table 5.1a.
+/// Capabilities of a handset category: TS 25.306 table 5.1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Category {
-    /// Maximum bits that it receives in an interval.
+    /// Maximum number of bits that the handset receives in an interval.
     pub(crate) most_bits: u32,
-    /// Minimum intervals from one block to the next.
+    /// Minimum number of intervals from one block to the next.
     pub(crate) spacing: u32,
 }
 
-/// The categories from 1 to 12.
+/// The capabilities of categories 1 to 12.
 pub(crate) const fn category(number: u8) -> Option<Category> {
     let (most_bits, spacing) = match number {
         1 | 2 => (7_298, 3),
@@ -32,8 +32,8 @@ pub(crate) const fn category(number: u8) -> Option<Category> {
     Some(Category { most_bits, spacing })
 }
 
-/// Number of MAC-d PDUs in a block of this size: 336 bits each, 320 of them payload, after a block
-/// header of 21 bits.
+/// Number of MAC-d PDUs in a block of this size. A PDU has 336 bits, of which 320 are payload, and
+/// the block header has 21 bits.
 pub(crate) const fn units(block_bits: u32) -> u32 {
     block_bits.saturating_sub(21) / 336
 }
@@ -41,8 +41,9 @@ pub(crate) const fn units(block_bits: u32) -> u32 {
 /// Payload of a MAC-d PDU in bytes.
 pub(crate) const UNIT_BYTES: u32 = 40;
 
-/// Block size in bits for a category and a channel quality: the table's, but at most what the
-/// category supports. The tables of lower categories stop slightly below that, at other sizes.
+/// Block size in bits for a category and a channel quality indicator: the size in the table, but
+/// at most what the category supports. The tables for lower categories stop slightly below that,
+/// at other sizes.
 pub(crate) fn block_bits(category: Category, quality: u8) -> u32 {
     u32::from(BLOCK_BITS[usize::from(quality) - 1]).min(category.most_bits)
 }

@@ -1,4 +1,4 @@
-//! LTE: modulation and coding schemes, channel quality and block sizes.
+//! LTE: modulation and coding schemes, channel quality indicators and block sizes.
 
 use super::super::block_error::Curve;
 use super::lte_block_bits::BLOCK_BITS;
@@ -6,9 +6,9 @@ use super::lte_block_bits::BLOCK_BITS;
 /// A modulation and coding scheme of LTE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LteScheme {
-    /// Bits per symbol of the downlink.
+    /// Bits per symbol in the downlink.
     pub(crate) bits_per_symbol: u8,
-    /// Columns of [`BLOCK_BITS`] in the downlink and the uplink.
+    /// Columns of [`BLOCK_BITS`] for the downlink and the uplink.
     block_column: [u8; 2],
     /// Information bits per symbol.
     pub(crate) efficiency: f64,
@@ -16,9 +16,9 @@ pub(crate) struct LteScheme {
     pub(crate) curve: Curve,
 }
 
-/// TS 36.213 tables 7.1.7.1-1 (downlink) and 8.6.1-1 (uplink); efficiencies from R1-081483. The
-/// SINRs in decibels at block error rates of 0.5 and 0.1 are from the mutual-information curves of
-/// ns-3's lte module.
+/// Schemes of TS 36.213 tables 7.1.7.1-1 (downlink) and 8.6.1-1 (uplink); efficiencies from
+/// R1-081483. The SINRs in decibels at block error rates of 0.5 and 0.1 are from the
+/// mutual-information curves of ns-3's lte module.
 pub(crate) const SCHEMES: [LteScheme; 29] = [
     // Bits per symbol, column down, column up, efficiency, decibels at 0.5 and at 0.1.
     mcs(2, 0, 0, 0.15, -7.4, -7.28),
@@ -52,16 +52,16 @@ pub(crate) const SCHEMES: [LteScheme; 29] = [
     mcs(6, 26, 26, 5.55, 19.25, 19.51),
 ];
 
-/// Scheme with the same efficiency for each channel quality index from 1 to 15: TS 36.213 table
-/// 7.2.3-1, mapped to the schemes above as in ns-3.
+/// Scheme with the same efficiency, for each channel quality indicator from 1 to 15: TS 36.213
+/// table 7.2.3-1, mapped to the schemes in [`SCHEMES`] as in ns-3.
 pub(crate) const SCHEME_OF_QUALITY: [u8; 15] =
     [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 
-/// TS 36.213 table 7.1.7.1-1A, the downlink with 256QAM. Up to 64QAM the curves are those of the
-/// same column and modulation above. No link curves for LTE's 256QAM were available: they are NR's
-/// with the same efficiency minus 2 dB, by which LTE's curves are better throughout 64QAM.
-/// Efficiencies are bits of 100 resource blocks over 120 elements per block, and over 136 for the
-/// last scheme.
+/// Schemes of TS 36.213 table 7.1.7.1-1A, the downlink with 256QAM. Up to 64QAM, the curves are
+/// those of the same column and modulation in [`SCHEMES`]. No link curves for 256QAM in LTE were
+/// available. The curves used are those of NR with the same efficiency, minus 2 dB, by which LTE's
+/// curves are better for all schemes with 64QAM. Efficiencies are the bits of 100 resource blocks
+/// over 120 elements per block, and over 136 for the last scheme.
 pub(crate) const SCHEMES_256QAM: [LteScheme; 28] = [
     SCHEMES[0],
     SCHEMES[2],
@@ -93,14 +93,14 @@ pub(crate) const SCHEMES_256QAM: [LteScheme; 28] = [
     mcs(8, 33, 33, 7.198, 24.29, 24.53),
 ];
 
-/// Like [`SCHEME_OF_QUALITY`], but for TS 36.213 table 7.2.3-2.
+/// The same as [`SCHEME_OF_QUALITY`] for TS 36.213 table 7.2.3-2.
 pub(crate) const SCHEME_OF_QUALITY_256QAM: [u8; 15] =
     [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 
 /// Numbers of resource blocks for 1.4, 3, 5, 10, 15 and 20 MHz: TS 36.101 table 5.6-1.
 pub(crate) const BANDWIDTHS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 
-/// Size of a resource block group of the downlink: TS 36.213 table 7.1.6.1-1.
+/// Size of a resource block group in the downlink: TS 36.213 table 7.1.6.1-1.
 pub(crate) const fn group_size(resource_blocks: u16) -> u16 {
     match resource_blocks {
         0..=10 => 1,
@@ -110,23 +110,24 @@ pub(crate) const fn group_size(resource_blocks: u16) -> u16 {
     }
 }
 
-/// Capabilities of a handset category: TS 36.306 tables 4.1-1 and 4.1-2, from 13 on 4.1A-1.
+/// Capabilities of a handset category: TS 36.306 tables 4.1-1 and 4.1-2; from category 13 on,
+/// table 4.1A-1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Category {
-    /// Maximum bits received in an interval.
+    /// Maximum number of bits that the handset receives in an interval.
     pub(crate) down_bits: u32,
-    /// Maximum bits in one block; from category 3 on, no block exceeds it.
+    /// Maximum number of bits in one block; from category 3 on, no block exceeds it.
     pub(crate) down_block_bits: u32,
-    /// Maximum bits sent in an interval on one carrier and one layer.
+    /// Maximum number of bits that the handset sends in an interval on one carrier and one layer.
     pub(crate) up_bits: u32,
-    /// Maximum layers of the downlink.
+    /// Maximum number of layers in the downlink.
     pub(crate) layers: u8,
-    /// Whether it supports 256QAM in the downlink.
+    /// Whether the handset supports 256QAM in the downlink.
     pub(crate) is_256qam: bool,
 }
 
-/// The categories from 1 on. From 13 on, a handset has a separate category for the uplink; it is
-/// assumed to send 64QAM, like handsets of categories 5 and 8.
+/// The capabilities of categories from 1 on. From category 13 on, a handset has a separate
+/// category for the uplink; it is assumed to send 64QAM, like handsets of categories 5 and 8.
 pub(crate) const CATEGORIES: [Category; 16] = [
     Category { down_block_bits: 10_296, ..category(10_296, 5_160, 1, false) },
     Category { down_block_bits: 51_024, ..category(51_024, 25_456, 2, false) },
@@ -171,8 +172,8 @@ pub(crate) fn block_bits(scheme: &LteScheme, resource_blocks: u16, way: Way, lay
     }
 }
 
-/// TS 36.213 table 7.1.7.2.2-1: bits on two layers for the bits on one; smaller sizes are not in
-/// the table, and are doubled.
+/// TS 36.213 table 7.1.7.2.2-1: block size on two layers for a block size on one layer. Smaller
+/// sizes are not in the table and are doubled.
 fn two_layer_bits(one: u32) -> u32 {
     let place = TWO_LAYERS.binary_search_by_key(&one, |&(bits, _)| bits);
     place.map_or(2 * one, |place| TWO_LAYERS[place].1)
@@ -202,9 +203,10 @@ const TWO_LAYERS: [(u32, u32); 120] = [
     (81176, 161760), (84760, 169544), (87936, 175600), (90816, 181656), (93800, 187712), (97896, 195816),
 ];
 
-/// Instead of TS 36.213 table 7.1.7.2.5-1, which was not available: the largest size with equal
-/// code blocks that exceeds four times the size on one layer by at most a thousandth. The largest
-/// values, 299856 and 391656, are those of the table (TS 36.306 table 4.1-1).
+/// Block size on four layers, in place of TS 36.213 table 7.1.7.2.5-1, which was not available:
+/// the largest size with equal code blocks that exceeds four times the size on one layer by at
+/// most a thousandth. The largest results, 299856 and 391656, equal those of the table (TS 36.306
+/// table 4.1-1).
 fn four_layer_bits(one: u32) -> u32 {
     let most = 4 * one + 4 * one / 1000;
     (0..=most / 8)
@@ -214,8 +216,8 @@ fn four_layer_bits(one: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// Whether the code blocks of a block all have the same size, and the interleaver supports it: TS
-/// 36.212 section 5.1.2 and table 5.1.3-3.
+/// Whether all code blocks of a transport block have the same size, and the interleaver supports
+/// this size: TS 36.212 section 5.1.2 and table 5.1.3-3.
 fn has_equal_code_blocks(bits: u32) -> bool {
     let with_check = bits + 24;
     let blocks = if with_check <= 6144 { 1 } else { with_check.div_ceil(6120) };

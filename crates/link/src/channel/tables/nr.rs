@@ -1,16 +1,16 @@
-//! 5G NR: modulation and coding schemes, channel quality and block sizes.
+//! 5G NR: modulation and coding schemes, channel quality indicators and block sizes.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::block_error::Curve;
 
-/// A frequency range: TS 38.101-1 and -2.
+/// A frequency range of NR: TS 38.101-1 and TS 38.101-2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrequencyRange {
-    /// Up to 7.125 GHz.
+    /// Frequency range 1: up to 7.125 GHz.
     Fr1,
-    /// From 24.25 GHz on.
+    /// Frequency range 2: from 24.25 GHz on.
     Fr2,
 }
 
@@ -32,8 +32,8 @@ impl NrScheme {
     }
 }
 
-/// TS 38.214 table 5.1.3.1-1, up to 64QAM. The SINRs in decibels at block error rates of 0.5 and
-/// 0.1 are interpolated from 5G-LENA's link curves at the given code block size.
+/// Schemes of TS 38.214 table 5.1.3.1-1, up to 64QAM. The SINRs in decibels at block error rates
+/// of 0.5 and 0.1 are interpolated from the link curves of 5G-LENA at the given code block size.
 #[expect(clippy::approx_constant, reason = "6.28 dB is not tau")]
 pub(crate) const SCHEMES_64QAM: [NrScheme; 29] = [
     // Bits per symbol, code rate x 10240, code block, decibels at 0.5 and at 0.1.
@@ -68,7 +68,7 @@ pub(crate) const SCHEMES_64QAM: [NrScheme; 29] = [
     mcs(6, 9480, 928, 21.91, 22.64),
 ];
 
-/// TS 38.214 table 5.1.3.1-2, up to 256QAM.
+/// Schemes of TS 38.214 table 5.1.3.1-2, up to 256QAM.
 pub(crate) const SCHEMES_256QAM: [NrScheme; 28] = [
     mcs(2, 1200, 3624, -1.23, -1.0),
     mcs(2, 1930, 3752, 0.02, 0.22),
@@ -100,17 +100,17 @@ pub(crate) const SCHEMES_256QAM: [NrScheme; 28] = [
     mcs(8, 9480, 5248, 26.79, 27.09),
 ];
 
-/// Scheme with the same efficiency for each channel quality index from 1 to 15: TS 38.214 table
-/// 5.2.2.1-2.
+/// Scheme with the same efficiency, for each channel quality indicator from 1 to 15: TS 38.214
+/// table 5.2.2.1-2.
 pub(crate) const SCHEME_OF_QUALITY_64QAM: [u8; 15] =
     [0, 0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22, 24, 26, 28];
 
-/// Like [`SCHEME_OF_QUALITY_64QAM`], but for table 5.2.2.1-3.
+/// The same as [`SCHEME_OF_QUALITY_64QAM`] for TS 38.214 table 5.2.2.1-3.
 pub(crate) const SCHEME_OF_QUALITY_256QAM: [u8; 15] =
     [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 
 /// Bandwidths in MHz and their numbers of resource blocks: TS 38.101-1 and 38.101-2 table 5.3.2-1.
-/// Empty if the range does not have this spacing.
+/// Empty if the frequency range does not have this subcarrier spacing.
 pub(crate) const fn bandwidths(
     range: FrequencyRange,
     subcarrier_khz: u32,
@@ -167,12 +167,12 @@ pub(crate) const fn bandwidths(
     }
 }
 
-/// The default frequency range of a spacing.
+/// The default frequency range for a subcarrier spacing.
 pub(crate) const fn usual_range(subcarrier_khz: u32) -> FrequencyRange {
     if subcarrier_khz < 120 { FrequencyRange::Fr1 } else { FrequencyRange::Fr2 }
 }
 
-/// The number of resource blocks of a bandwidth.
+/// The number of resource blocks for a bandwidth.
 pub(crate) fn resource_blocks(
     range: FrequencyRange,
     subcarrier_khz: u32,
@@ -182,12 +182,12 @@ pub(crate) fn resource_blocks(
     known.iter().find(|&&(mhz, _)| mhz == bandwidth_mhz).map(|&(_, blocks)| blocks)
 }
 
-/// The resources of a slot for a block.
+/// The resources that a block can use in a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Resources {
     pub(crate) resource_blocks: u16,
     pub(crate) symbols: u8,
-    /// Resource elements per resource block for reference signals and other overhead.
+    /// Number of resource elements per resource block for reference signals and other overhead.
     pub(crate) overhead: u16,
     pub(crate) layers: u8,
 }
@@ -229,7 +229,7 @@ pub(crate) fn block_bits(scheme: &NrScheme, resources: Resources) -> u32 {
 /// The unit of [`NrScheme::rate`].
 const RATE_SCALE: u64 = 10_240;
 
-/// TS 38.214 table 5.1.3.2-1.
+/// Sizes of small blocks: TS 38.214 table 5.1.3.2-1.
 const SMALL_BLOCKS: [u16; 93] = [
     24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184,
     192, 208, 224, 240, 256, 272, 288, 304, 320, 336, 352, 368, 384, 408, 432, 456, 480, 504, 528,

@@ -1,4 +1,4 @@
-//! Settings of the access point's queues for its stations.
+//! Settings of the access point's queues of packets for its stations.
 
 use core::num::NonZeroU32;
 
@@ -8,96 +8,101 @@ use serde::{Deserialize, Serialize};
 use crate::config::{dual_pi2_max_rtt, dual_pi2_target, dual_pi2_threshold};
 use crate::queue::DualPi2Settings;
 
-/// Where packets wait for stations, and how stations are scheduled.
+/// The queue for packets to the stations, and how stations are scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DownlinkConfig {
-    /// One queue before a driver that serves stations in turn, a frame each, as in Linux before
-    /// 4.11.
+    /// One queue, followed by a driver that serves stations in turn, one frame each, as in Linux
+    /// before 4.11.
     Fifo {
-        /// Capacity of the queue: a pfifo with the device's `txqueuelen`.
+        /// Maximum number of packets in the queue: a pfifo with the device's `txqueuelen`.
         #[serde(default = "fifo_packets")]
         packets: NonZeroU32,
-        /// Packets that the driver holds for all stations; 123 in ath9k.
+        /// Maximum number of packets that the driver holds for all stations together; 123 in
+        /// ath9k.
         #[serde(default = "driver_packets")]
         driver_packets: NonZeroU32,
     },
-    /// FQ-CoDel for each station; stations are served in turn, a frame each.
+    /// FQ-CoDel for each station; stations are served in turn, one frame each.
     FqCodel(StationQueueConfig),
-    /// FQ-CoDel for each station; stations are scheduled by their airtime.
+    /// FQ-CoDel for each station; the access point shares airtime equally between stations.
     Airtime(StationQueueConfig),
-    /// DualPI2 for each station; stations are scheduled by their airtime.
+    /// DualPI2 for each station; the access point shares airtime equally between stations.
     #[serde(rename = "dualpi2")]
     DualPi2(StationDualConfig),
 }
 
-/// A set of flow queues for each station: mac80211's intermediate queues.
+/// Settings of FQ-CoDel for each station: the intermediate queues of mac80211.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StationQueueConfig {
-    /// Capacity in packets of all stations; beyond it, the longest queue loses packets.
+    /// Maximum number of packets in the queues of all stations; if it is exceeded, the longest
+    /// queue drops packets.
     #[serde(default = "station_packets")]
     pub packets: NonZeroU32,
     /// Number of queues into which a station's flows are hashed.
     #[serde(default = "station_queues")]
     pub queues: NonZeroU32,
-    /// Bytes that a flow may send in its turn.
+    /// Bytes that a flow sends in its turn.
     #[serde(rename = "quantum_bytes", default = "station_quantum")]
     pub quantum: Bytes,
-    /// Acceptable standing delay of a flow's queue.
+    /// Queueing delay that may persist in a flow's queue without drops.
     #[serde(rename = "target_ns", default = "station_target")]
     pub target: Duration,
-    /// Time that senders get to react.
+    /// Time that senders have to react to a drop.
     #[serde(rename = "interval_ns", default = "station_interval")]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     #[serde(default = "yes")]
     pub ecn: bool,
-    /// Limits on the airtime that the card may hold. If absent, the card holds only the frame on
-    /// the air: a frame is filled when the channel is won.
+    /// Limits on the airtime of the packets that the network card holds. If absent, the card holds
+    /// only the frame that it is transmitting: a frame is filled when the access point has won the
+    /// channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aql: Option<AqlConfig>,
 }
 
-/// DualPI2 (RFC 9332) for each station.
+/// Settings of DualPI2 (RFC 9332) for each station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StationDualConfig {
-    /// Capacity in packets of all stations; beyond it, arrivals are dropped.
+    /// Maximum number of packets in the queues of all stations; if it is reached, arriving packets
+    /// are dropped.
     #[serde(default = "station_packets")]
     pub packets: NonZeroU32,
-    /// Target queueing delay of packets that are not L4S.
+    /// Target queueing delay of packets that are not L4S packets.
     #[serde(rename = "target_ns", default = "dual_pi2_target")]
     pub target: Duration,
-    /// Longest typical round-trip time, which determines the controller's gains.
+    /// Largest expected round-trip time, which determines the controller's gains.
     #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
     pub max_rtt: Duration,
-    /// Queueing delay from which on L4S packets are marked.
+    /// Queueing delay from which L4S packets are marked.
     #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
     pub threshold: Duration,
-    /// Limits on the airtime that the card may hold.
+    /// Limits on the airtime of the packets that the network card holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aql: Option<AqlConfig>,
 }
 
-/// Airtime queue limits: packets are passed to the card while the airtime of those that it holds is
-/// below a limit.
+/// Airtime queue limits: packets are passed to the network card while the airtime of the packets
+/// that it holds is below a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AqlConfig {
-    /// Limit for a station while the card holds at least `threshold` for all stations.
+    /// Airtime limit of each station while the card holds at least `threshold` for all stations
+    /// together.
     #[serde(rename = "low_ns", default = "aql_low")]
     pub low: Duration,
-    /// Limit for a station otherwise.
+    /// Airtime limit of each station while the card holds less than `threshold`.
     #[serde(rename = "high_ns", default = "aql_high")]
     pub high: Duration,
-    /// Airtime held for all stations from which on `low` applies.
+    /// Total airtime of all packets in the card from which `low` applies instead of `high`.
     #[serde(rename = "threshold_ns", default = "aql_threshold")]
     pub threshold: Duration,
 }
 
 impl Default for StationQueueConfig {
-    /// The defaults of mac80211.
+    /// The default limits of mac80211.
     fn default() -> Self {
         Self {
             packets: station_packets(),
@@ -112,19 +117,19 @@ impl Default for StationQueueConfig {
 }
 
 impl Default for AqlConfig {
-    /// The defaults of mac80211.
+    /// The default settings of mac80211.
     fn default() -> Self {
         Self { low: aql_low(), high: aql_high(), threshold: aql_threshold() }
     }
 }
 
 impl DownlinkConfig {
-    /// A driver's queue of 123 packets behind a queue of 1000.
+    /// A queue of 1000 packets, followed by a driver that holds 123 packets.
     pub fn fifo() -> Self {
         Self::Fifo { packets: fifo_packets(), driver_packets: driver_packets() }
     }
 
-    /// The airtime queue limits, if set.
+    /// The airtime queue limits, if they are set.
     pub(super) fn aql(&self) -> Option<AqlConfig> {
         match self {
             Self::Fifo { .. } => None,
@@ -133,7 +138,7 @@ impl DownlinkConfig {
         }
     }
 
-    /// Checks what the types do not check.
+    /// Checks the conditions that the types do not check.
     ///
     /// # Errors
     /// If a setting is invalid.
@@ -157,7 +162,7 @@ impl DownlinkConfig {
 }
 
 impl Default for StationDualConfig {
-    /// The defaults of RFC 9332, and mac80211's capacity.
+    /// The defaults of RFC 9332, with the maximum number of packets of mac80211.
     fn default() -> Self {
         Self {
             packets: station_packets(),
@@ -170,7 +175,7 @@ impl Default for StationDualConfig {
 }
 
 impl StationDualConfig {
-    /// The settings of each station's queue.
+    /// The DualPI2 settings of the queue of each station.
     pub(super) fn settings(&self) -> DualPi2Settings {
         let Self { target, max_rtt, threshold, .. } = *self;
         DualPi2Settings { target, max_rtt, threshold }
@@ -181,7 +186,7 @@ fn yes() -> bool {
     true
 }
 
-/// Converts a count that is not 0.
+/// Converts a count that is known not to be 0.
 const fn at_least_one(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).expect("a constant that is not 0")
 }
@@ -191,17 +196,18 @@ fn fifo_packets() -> NonZeroU32 {
     const { at_least_one(1_000) }
 }
 
-/// Maximum that ath9k holds for an access category (Høiland-Jørgensen et al. 2017, section 2.1).
+/// Default: the maximum that ath9k holds for an access category (Høiland-Jørgensen et al. 2017,
+/// section 2.1).
 fn driver_packets() -> NonZeroU32 {
     const { at_least_one(123) }
 }
 
-/// Limit of a device in mac80211.
+/// Default: the limit of a device in mac80211.
 fn station_packets() -> NonZeroU32 {
     const { at_least_one(8_192) }
 }
 
-/// Number of hash buckets in mac80211.
+/// Default: the number of hash buckets in mac80211.
 fn station_queues() -> NonZeroU32 {
     const { at_least_one(4_096) }
 }
@@ -211,7 +217,8 @@ fn station_quantum() -> Bytes {
     Bytes(300)
 }
 
-/// Target of mac80211: an aggregate is a burst that stands for more than 5 ms.
+/// Default: the target of mac80211, because an aggregated frame is a burst that stays in the queue
+/// for more than 5 ms.
 fn station_target() -> Duration {
     Duration::from_millis(20)
 }
@@ -221,12 +228,12 @@ fn station_interval() -> Duration {
     Duration::from_millis(100)
 }
 
-/// Low limit of mac80211.
+/// Default: the low limit of mac80211.
 fn aql_low() -> Duration {
     Duration::from_millis(5)
 }
 
-/// High limit of mac80211.
+/// Default: the high limit of mac80211.
 fn aql_high() -> Duration {
     Duration::from_millis(12)
 }

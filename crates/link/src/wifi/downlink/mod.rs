@@ -1,4 +1,4 @@
-//! The access point's queues for its stations, and their scheduling, as in Linux.
+//! The access point's queues for its stations, and the scheduling of the stations, as in Linux.
 //!
 //! ```text
 //!   fifo        [ queue of all ] --123 packets-->  lanes, a frame each in turn        --> air
@@ -7,11 +7,11 @@
 //!   dualpi2     [ DualPI2 of each station ], in turns by airtime
 //! ```
 //!
-//! Sources: Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly:
-//! Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017; for later changes, the
-//! documentation of Linux's mac80211: its defaults, a single list of stations, and airtime queue
-//! limits. Left out: several access categories of one access point, the memory limit next to the
-//! packet limit, and flows of two stations that share a bucket.
+//! The sources are Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly:
+//! Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017, and, for later changes,
+//! the documentation of Linux's mac80211: its defaults, a single list of stations, and airtime
+//! queue limits. The model leaves out several access categories of one access point, the memory
+//! limit in addition to the packet limit, and flows of two stations that share a hash bucket.
 
 mod config;
 mod turns;
@@ -29,14 +29,15 @@ use crate::config::AckFilter;
 use crate::packet::Packet;
 use crate::queue::{AckThinner, CodelSettings, DualPi2, FlowQueueSettings, FlowQueues, Waiting};
 
-/// The access point's packets that are not in a lane yet, and the order of the stations.
+/// The packets of the access point that are not in a lane yet, and the order in which the stations
+/// are served.
 #[derive(Clone, Debug)]
 pub(super) struct Downlink<P> {
     queue: Queue<P>,
     turns: Turns,
     ack_filter: Option<AckFilter>,
     thinner: Option<AckThinner>,
-    /// Dropped packets, until they are removed.
+    /// Dropped packets that the channel has not removed yet.
     gone: VecDeque<Gone<P>>,
 }
 
@@ -47,11 +48,12 @@ enum Queue<P> {
         most_packets: usize,
         most_in_lanes: u32,
     },
-    /// With limits, packets enter lanes before the channel is won.
+    /// Queues of the stations; with airtime queue limits, packets enter lanes before the channel
+    /// is won.
     Stations(Stations<P>, Option<AqlConfig>),
 }
 
-/// A queue for each station.
+/// A separate queue for each station.
 #[derive(Clone, Debug)]
 struct Stations<P> {
     queues: Queues<P>,
@@ -59,14 +61,14 @@ struct Stations<P> {
     most_packets: u32,
 }
 
-/// The queue of each station, by its management.
+/// The queue of each station, with its active queue management.
 #[derive(Clone, Debug)]
 enum Queues<P> {
     Flows(Vec<FlowQueues<P>>, CodelSettings),
     Dual(Vec<DualPi2<P>>),
 }
 
-/// A packet that was dropped.
+/// A packet that the access point's queue has dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Gone<P> {
     pub(super) station: usize,
@@ -74,30 +76,30 @@ pub(super) struct Gone<P> {
     pub(super) reason: DropReason,
 }
 
-/// A packet dequeued for a lane.
+/// A packet that was dequeued for a lane.
 pub(super) struct Pulled<P> {
     pub(super) waiting: Waiting<P>,
-    /// Whether it was marked on dequeue.
+    /// Whether the packet was marked when it was dequeued.
     pub(super) is_marked: bool,
 }
 
-/// The state of the stations' lanes.
+/// The state of the lanes from the access point to the stations.
 pub(super) trait Lanes {
-    /// Whether the lane has packets to send or expired packets to report.
+    /// Whether the lane has packets to send, or expired packets to report.
     fn has_work(&self, station: usize) -> bool;
 
-    /// The current rate of transmissions to the station.
+    /// The current transmission rate to the station.
     fn rate(&self, station: usize) -> Rate;
 
-    /// Airtime of the packets that the station has not received, at the current rate.
+    /// Airtime, at the current rate, of the packets that the station has not received.
     fn airtime(&self, station: usize) -> Duration;
 
-    /// Like [`Lanes::airtime`], but for all stations together.
+    /// Airtime, at the current rates, of the packets that all stations together have not received.
     fn all_airtime(&self) -> Duration;
 }
 
 impl<P: Packet> Downlink<P> {
-    /// Creates the access point's queue, if it is one of Linux's.
+    /// Creates the access point's queue, if the configuration selects one of Linux's queues.
     pub(super) fn new(
         access_point: &AccessPointConfig,
         stations: usize,
@@ -124,7 +126,7 @@ impl<P: Packet> Downlink<P> {
         Some(Self { queue, turns, ack_filter, thinner, gone: VecDeque::new() })
     }
 
-    /// Number of packets that are not in a lane.
+    /// Number of packets that are not in a lane yet.
     pub(super) fn packets(&self) -> u32 {
         match &self.queue {
             Queue::Fifo { line, .. } => line.len() as u32,
@@ -132,7 +134,8 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// Queues a packet for a station; returns whether it was queued. It or others may be dropped.
+    /// Queues a packet for a station; returns whether it was queued. This packet or others may be
+    /// dropped.
     pub(super) fn push(&mut self, station: usize, waiting: Waiting<P>) -> bool {
         let reason = DropReason::AckFiltered;
         if self.thinner.as_mut().is_some_and(|acks| acks.drops(waiting.packet.ack())) {
@@ -160,13 +163,13 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// Removes the next dropped packet.
+    /// Removes the next packet that the queue has dropped.
     pub(super) fn pop_gone(&mut self) -> Option<Gone<P>> {
         self.gone.pop_front()
     }
 
-    /// Dequeues a packet for a station's lane before the channel is won, if the limits allow;
-    /// `in_lanes` is the number of packets in lanes that are not received.
+    /// Dequeues a packet for a station's lane before the channel is won, if the limits permit it.
+    /// `in_lanes` is the number of packets in lanes that were not received.
     pub(super) fn pull_ahead(
         &mut self,
         now: Time,
@@ -197,7 +200,7 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// Returns the station to serve now that the access point has won the channel; `None` if its
+    /// Returns the station to serve, now that the access point has won the channel; `None` if
     /// lanes are served in the order of their packets.
     pub(super) fn next_station(&mut self, lanes: &impl Lanes) -> Option<usize> {
         let stations = match &self.queue {
@@ -222,14 +225,14 @@ impl<P: Packet> Downlink<P> {
         stations.pull(station, now, lanes, &mut self.gone)
     }
 
-    /// Charges a station for airtime, used to send to it or from it.
+    /// Charges a station for the airtime of frames to it or from it.
     pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
         self.turns.charge(station, airtime, is_from_station);
     }
 }
 
 impl<P: Packet> Queue<P> {
-    /// Removes the packet of a station that an arriving `new` supersedes, if any.
+    /// Removes the packet of a station that the arriving packet `new` supersedes, if any.
     fn take_superseded(
         &mut self,
         filter: AckFilter,
@@ -341,15 +344,16 @@ impl<P: Packet> Stations<P> {
 }
 
 impl AqlConfig {
-    /// Limit for a station's lane when all lanes hold this much.
+    /// Airtime limit for the lane of a station when all lanes together hold this airtime.
     fn of_station(self, all: Duration) -> Duration {
         if all < self.threshold { self.high } else { self.low }
     }
 }
 
-/// A station is slow if its rate is below this times the number of stations (mac80211).
+/// A station is slow if its rate is below this rate times the number of stations (mac80211).
 const SLOW_STATION: Rate = Rate::from_bits_per_sec(6_000_000);
-/// CoDel of a slow station, whose frames alone last longer than the default target (mac80211).
+/// CoDel settings of a slow station, whose frames alone last longer than the default target
+/// (mac80211).
 const SLOW_CODEL: CodelSettings = CodelSettings {
     target: Duration::from_millis(50),
     interval: Duration::from_millis(300),

@@ -1,4 +1,4 @@
-//! The order in which the stations of an access point are served.
+//! The order in which an access point serves its stations.
 //!
 //! ```text
 //!   by frames      [ 3 ] [ 1 ] [ 2 ]   the first is served, then moves to the end
@@ -6,10 +6,10 @@
 //!                                      then moves to the end with a new quantum
 //! ```
 //!
-//! Deficit round robin in airtime (Høiland-Jørgensen et al. 2017, algorithm 3): a station's deficit
-//! is a time, reduced by the airtime of frames to and from the station when they end. A station
-//! that had no data returns at the head, so that a station that sends rarely is served at once
-//! (section 3.2, but without a second list, like mac80211).
+//! Deficit round robin in airtime (Høiland-Jørgensen et al. 2017, algorithm 3). The deficit of a
+//! station is a time, from which the airtime of frames to and from the station is subtracted when
+//! the frames end. A station that had no data returns at the head of the order, so that a station
+//! that sends rarely is served at once (section 3.2, but without a second list, like mac80211).
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ pub(super) struct Turns {
     is_by_airtime: bool,
 }
 
-/// A station's state in the order.
+/// The state of a station in the order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     is_in_order: bool,
-    /// Whether it could be served when last checked.
+    /// Whether the station could be served when this was last checked.
     is_ready: bool,
     deficit_nanos: i64,
 }
@@ -37,7 +37,7 @@ impl Turns {
         Self { order: VecDeque::new(), stations, is_by_airtime }
     }
 
-    /// Adds a station that now has data.
+    /// Adds a station that had no data until now.
     pub(super) fn join(&mut self, station: usize) {
         let turn = &mut self.stations[station];
         if turn.is_in_order {
@@ -51,9 +51,11 @@ impl Turns {
         }
     }
 
-    /// Returns the next station to serve among the ready ones; idle stations leave the order.
+    /// Returns the next station to serve among those that are ready; stations without data leave
+    /// the order.
     ///
-    /// Blocked stations also gain deficit, but only if another station is served.
+    /// The deficit of stations whose data must wait also increases, but only if another station is
+    /// served.
     pub(super) fn next(&mut self, mut state: impl FnMut(usize) -> State) -> Option<usize> {
         let stations = &mut self.stations;
         let mut is_any_ready = false;
@@ -79,7 +81,7 @@ impl Turns {
         }
     }
 
-    /// Charges a station for the airtime of a frame to it or from it that has ended.
+    /// Charges a station for the airtime of a frame to it or from it, when the frame has ended.
     pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
         if self.is_by_airtime {
             let nanos = i64::try_from(airtime.as_nanos()).unwrap_or(i64::MAX);
@@ -91,17 +93,18 @@ impl Turns {
     }
 }
 
-/// Whether a station can be served.
+/// Whether a station can be served now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Idle,
-    /// It has data that can be sent.
+    /// The station has data that can be sent.
     Ready,
-    /// It has data that must wait.
+    /// The station has data that must wait.
     Blocked,
 }
 
-/// Amount added to a station's deficit: mac80211's default weight, in microseconds.
+/// Amount that is added to the deficit of a station: the default weight of mac80211, in
+/// microseconds.
 const QUANTUM_NANOS: i64 = 256_000;
 
 #[cfg(test)]
@@ -114,7 +117,8 @@ mod tests {
         turns
     }
 
-    /// Share of airtime of three stations with frames of these durations, after many frames.
+    /// Share of the airtime that each of three stations gets with frames of these durations, after
+    /// many frames.
     fn shares(turns: &mut Turns, frames_us: [u64; 3]) -> [f64; 3] {
         let mut used = [0; 3];
         for _ in 0..30_000 {

@@ -1,4 +1,4 @@
-//! Packets between an access point's managed queue and the lanes of its stations.
+//! Passes packets between an access point's queue and the lanes to its stations.
 
 use cwndlab_units::{Duration, Rate, Time};
 
@@ -11,8 +11,8 @@ use crate::wifi::phy::Phy;
 use crate::{Admission, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
-    /// Queues a packet for a lane of the access point; also returns that node if it had no data
-    /// before.
+    /// Queues a packet for a lane of the access point; also returns the access point's node if it
+    /// had no data before.
     #[inline(never)]
     pub(super) fn enqueue_at_access_point(
         &mut self,
@@ -33,12 +33,12 @@ impl<P: Packet> Exchange<P> {
         (admission, (had_nothing && self.nodes[0].has_work()).then_some(0))
     }
 
-    /// Number of packets that wait at the access point and are not in a lane.
+    /// Number of packets that wait at the access point and are not in a lane yet.
     pub(in crate::wifi) fn packets_in_no_lane(&self) -> usize {
         self.downlink.as_ref().map_or(0, |downlink| downlink.packets() as usize)
     }
 
-    /// Fills lanes as far as the limits allow before the channel is won.
+    /// Moves packets into lanes before the channel is won, as far as the airtime limits permit.
     pub(super) fn pull_ahead(&mut self, at: Time) {
         while let Some(downlink) = &mut self.downlink {
             let in_lanes = self.nodes[0].queued - downlink.packets();
@@ -48,7 +48,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Selects the lane of a node that has won the channel.
+    /// Selects the lane to serve for a node that has won the channel.
     pub(super) fn next_lane(&mut self, node: usize, at: Time) -> usize {
         let Some(downlink) = self.downlink.as_mut().filter(|_| node == 0) else {
             return self.first_lane(node);
@@ -61,7 +61,7 @@ impl<P: Packet> Exchange<P> {
         lane
     }
 
-    /// Dequeues packets into the lane that is being served, up to a full frame.
+    /// Dequeues packets into the lane that is being served, until a frame is full.
     pub(super) fn fill(&mut self, lane: usize, at: Time, limits: FrameLimits) {
         while let Some(downlink) = &mut self.downlink
             && !self.lanes[lane].lane.fills(limits)
@@ -98,7 +98,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Reports the packets that the managed queue has dropped.
+    /// Reports the packets that the access point's queue has dropped.
     fn take_gone(&mut self, at: Time) {
         while let Some(Gone { station, waiting, reason }) =
             self.downlink.as_mut().and_then(|downlink| downlink.pop_gone())

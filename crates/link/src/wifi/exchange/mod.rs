@@ -1,4 +1,4 @@
-//! Frames: their packets, their duration with the response, and which packets are received.
+//! Frames: their packets, their duration including the response, and which packets are received.
 
 mod access_point;
 mod passage;
@@ -21,7 +21,7 @@ use super::rate_control::RateControl;
 use crate::meter::{Meter, Occupancy};
 use crate::{Backlog, DropReason, Packet};
 
-/// The nodes of a channel, their lanes, and the outputs.
+/// The nodes of a channel, their lanes, and the channel's outputs.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange<P> {
     pub(super) phy: Phy,
@@ -31,25 +31,26 @@ pub(super) struct Exchange<P> {
     pub(super) interference: Option<Interference>,
     pub(super) nodes: Vec<Node>,
     pub(super) lanes: Vec<Hop<P>>,
-    /// The access point's queue, if it is managed.
+    /// The access point's queue, if it has active queue management.
     downlink: Option<Box<Downlink<P>>>,
     pub(super) statistics: WifiStatistics,
     pub(super) outbox: Outbox,
 }
 
-/// Counts of frames and packets since the beginning.
+/// Counts of frames and packets since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WifiStatistics {
-    /// Frames with packets, sent by all nodes.
+    /// Number of frames with packets, sent by all nodes.
     pub frames: u64,
-    /// Frames that began together with another node's.
+    /// Number of frames that began at the same time as a frame of another node.
     pub collided_frames: u64,
-    /// Packets in all frames, including retransmissions.
+    /// Number of packets in all frames, including retransmissions.
     pub packets: u64,
 }
 
 impl<P: Packet> Exchange<P> {
-    /// Creates the nodes of a channel in the run with this seed; `name` names its random streams.
+    /// Creates the nodes of a channel for the run with this seed; `name` is part of the names of
+    /// their random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standard.
@@ -119,7 +120,7 @@ impl<P: Packet> Exchange<P> {
         })
     }
 
-    /// Drops the expired packets of a node.
+    /// Drops the packets of a node that have expired.
     pub(super) fn expire(&mut self, node: usize, at: Time) {
         let deadline = at - self.rules.queue_time;
         for lane in self.nodes[node].lanes.iter() {
@@ -137,8 +138,8 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Whether a node has expired packets to report, for which it needs no contention (802.11-2016
-    /// section 10.22.2.8: any number of requests).
+    /// Whether a node has to report expired packets, for which it does not contend again
+    /// (802.11-2016 section 10.22.2.8: any number of requests).
     pub(super) fn tells_of_expiry(&mut self, node: usize, at: Time) -> bool {
         if !self.rules.asks_after_expiry {
             return false;
@@ -148,8 +149,8 @@ impl<P: Packet> Exchange<P> {
         lanes.any(|lane| self.lanes[lane].asks && self.lanes[lane].lane.has_work())
     }
 
-    /// Whether a sender without a response contends as after a success: in ns-3, it does if all
-    /// packets with unknown outcome have expired.
+    /// Whether a sender without a response contends as it does after a success: in ns-3, this is
+    /// the case if all packets whose reception is unknown have expired.
     pub(super) fn has_nothing_to_repeat(&self, lane: usize, at: Time) -> bool {
         let deadline = at - self.rules.queue_time;
         self.rules.asks_after_expiry
@@ -166,7 +167,8 @@ impl<P: Packet> Exchange<P> {
         self.emit_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
     }
 
-    /// The lane of a node with a pending request, else that whose first packet has waited longest.
+    /// The lane of a node that has a pending request, or otherwise the lane whose first packet has
+    /// waited longest.
     fn first_lane(&self, node: usize) -> usize {
         let lanes = self.nodes[node].lanes;
         if let Some(lane) = lanes.only() {
@@ -190,8 +192,8 @@ impl<P: Packet> Exchange<P> {
         mode.duration(bytes) + self.phy.sifs + mode.duration(BLOCK_ACK_BYTES) <= time
     }
 
-    /// Builds a node's next frame, which begins at `at`; a `txop` other than zero limits its
-    /// duration, but the frame has at least one packet.
+    /// Builds the next frame of a node, which begins at `at`. If `txop` is not zero, it limits the
+    /// duration, but the frame contains at least one packet.
     pub(super) fn build(
         &mut self,
         node: usize,
@@ -244,7 +246,8 @@ impl<P: Packet> Exchange<P> {
         frame.txop = txop;
     }
 
-    /// Decides which packets of simultaneous frames are received, and how long each frame lasts.
+    /// Decides which packets of frames that are sent at the same time are received, and how long
+    /// each frame lasts.
     pub(super) fn decide(&mut self, at: Time, frames: &mut [Transmission]) {
         let others_end: Vec<(usize, Time)> = if frames.len() > 1 {
             // A frame with RTS ends after the RTS if it collides.
@@ -283,7 +286,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Whether the receiver detects the preamble, or receives the RTS.
+    /// Whether the receiver detects the preamble of a frame, or receives the RTS.
     fn recognise(&mut self, at: Time, frame: &Transmission, others: &[(usize, Time)]) -> bool {
         let first = frame.rts.unwrap_or(PREAMBLE);
         if self.meet_interference(at, frame.begins, frame.begins + first) {
@@ -305,7 +308,7 @@ impl<P: Packet> Exchange<P> {
         draws.unit() < radio::success(error_rate, SIGNAL_BYTES)
     }
 
-    /// Decides which packets of a detected frame are received.
+    /// Decides which packets of a frame are received, after the receiver has detected the frame.
     fn receive(&mut self, at: Time, frame: &mut Transmission, others: &[(usize, Time)]) {
         let hop = &self.lanes[frame.lane];
         let (from, to) = (hop.from, hop.to);
@@ -337,7 +340,8 @@ impl<P: Packet> Exchange<P> {
         self.interference.as_mut().is_some_and(|network| network.meets(at, from, until))
     }
 
-    /// Settles the packets of a frame one by one: received, kept or dropped.
+    /// Handles the packets of a frame one by one: each is received, kept for retransmission, or
+    /// dropped.
     fn settle_each(&mut self, at: Time, frame: &Transmission) {
         let attempts = self.rules.attempts;
         for (place, &is_received) in frame.chosen.iter().zip(&frame.received) {
@@ -348,7 +352,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Settles a frame of the first packets of its lane, none of which was received.
+    /// Handles a frame that contains the first packets of its lane, none of which was received.
     fn settle_missed(&mut self, at: Time, frame: &Transmission) {
         let (count, attempts) = (frame.chosen.len() as u32, self.rules.attempts);
         if !self.lanes[frame.lane].lane.miss_first(count, attempts) {
@@ -361,7 +365,8 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Settles a frame that has ended: delivers received packets, keeps or drops the others.
+    /// Handles a frame that has ended: delivers the received packets, and keeps or drops the
+    /// others.
     pub(super) fn settle(&mut self, at: Time, frame: &Transmission) {
         let lane = frame.lane;
         let received = frame.received_count;
@@ -406,7 +411,7 @@ impl<P: Packet> Exchange<P> {
     }
 }
 
-/// Bit error rate of a packet between these nodes at this time.
+/// Bit error rate of a packet between two nodes at this time.
 fn error_rate(
     radio: &Radio,
     mode: &Mode,

@@ -1,4 +1,4 @@
-//! Entry and exit of packets: work for every packet, which must be cheap.
+//! Entry and exit of a channel's packets: this work is done for every packet and must be fast.
 
 use cwndlab_units::{Output, Time};
 
@@ -9,8 +9,9 @@ use crate::wifi::outbox::Passed;
 use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
-    /// Queues packets that enter a lane together, each stored by `put`, if this needs no decisions:
-    /// the node's queue is not managed, not empty, and has room. Returns whether it queued them.
+    /// Queues packets that enter a lane together, each stored by `put`, if no decision on single
+    /// packets is needed: the node's queue has no active management, is not empty, and has room.
+    /// Returns whether the packets were queued.
     #[inline(always)]
     pub(in crate::wifi) fn enqueue_together(
         &mut self,
@@ -89,14 +90,14 @@ impl<P: Packet> Exchange<P> {
         self.outbox.tell(at, LinkEvent { stage: lane as u16, kind });
     }
 
-    /// The receiver's port and the number of the packets at the front that were delivered together.
+    /// The receiver's port, and the number of packets at the front that were delivered together.
     #[inline]
     pub(in crate::wifi) fn first_train(&self) -> Option<(u16, u32)> {
         let Passed { lane, packets } = self.outbox.first_train()?;
         Some((self.lanes[lane].to as u16, packets))
     }
 
-    /// Moves the first packet to `place`; returns its time and its receiver's port.
+    /// Moves the first packet to `place`; returns its time and the port of its receiver.
     #[inline]
     pub(in crate::wifi) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let (at, lane) = self.outbox.take_packet();
@@ -105,7 +106,7 @@ impl<P: Packet> Exchange<P> {
         (at, hop.to as u16)
     }
 
-    /// Removes the first packet or event if it has happened by `now`.
+    /// Removes the first packet or event if its time is not after `now`.
     pub(in crate::wifi) fn pop_output(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         if let Some((at, event)) = self.outbox.pop_event(now) {
             return Some(Output::Event { at, event });
