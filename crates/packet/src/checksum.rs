@@ -1,7 +1,7 @@
-//! The Internet checksum: RFC 1071, and RFC 1624 for updating a single word.
+//! The Internet checksum (RFC 1071), and its update when a single word changes (RFC 1624).
 
 /// Returns the sum of the 16-bit words of some bytes, to which more sums may be added; an odd last
-/// byte is the high half of its word.
+/// byte is the upper half of its word.
 pub(crate) fn sum(bytes: &[u8]) -> u32 {
     bytes
         .chunks(2)
@@ -9,7 +9,7 @@ pub(crate) fn sum(bytes: &[u8]) -> u32 {
         .sum()
 }
 
-/// Returns the checksum for a sum of words.
+/// Returns the checksum for a sum of 16-bit words.
 pub(crate) fn checksum(sum: u32) -> u16 {
     !folded(sum)
 }

@@ -1,15 +1,16 @@
-//! The option of accurate ECN (RFC 9768 section 3.2.3).
+//! The TCP option of accurate ECN (RFC 9768 section 3.2.3).
 //!
-//! Written from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC.
+//! The code follows draft-ietf-tcpm-accurate-ecn-34, the text that became RFC 9768.
 
-/// Number of values of a 24-bit field.
+/// Number of different values of a 24-bit field.
 const MODULUS: u32 = 1 << 24;
 const FIELD_BYTES: usize = 3;
 
-/// Bytes of payload received with ECT(0), CE and ECT(1): up to three counters, modulo 2^24.
+/// Bytes of payload received with ECT(0), CE and ECT(1): the option contains up to three of these
+/// counters, modulo 2^24.
 ///
-/// Order 0 is ECT(0), CE, ECT(1); order 1 is the reverse. Counters at the end may be omitted (table
-/// 5).
+/// In order 0, the counters are those of ECT(0), CE and ECT(1); order 1 is the reverse. Counters
+/// at the end may be omitted (RFC 9768 table 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnOption {
     is_order_1: bool,
@@ -26,7 +27,7 @@ impl EcnOption {
     /// Creates an option with the first `count` of the counters ECT(0), CE and ECT(1), or of
     /// ECT(1), CE and ECT(0) in order 1.
     ///
-    /// A `count` above three counts as three.
+    /// A `count` above three is treated as three.
     pub fn new(is_order_1: bool, count: usize, [ect0, ce, ect1]: [u32; 3]) -> Self {
         let counters = if is_order_1 { [ect1, ce, ect0] } else { [ect0, ce, ect1] };
         let mut option = Self { is_order_1, ..Self::default() };
@@ -37,8 +38,9 @@ impl EcnOption {
         option
     }
 
-    /// Parses the value of an option. In a length that table 5 does not list, the bytes after the
-    /// last whole field are padding (section 3.2.3). `None` if the option is of another kind.
+    /// Parses the value of an option. If RFC 9768 table 5 does not list the option's length, the
+    /// bytes after the last whole field are padding (section 3.2.3). Returns `None` if the option
+    /// is of another kind.
     pub(crate) fn parse(kind: u8, value: &[u8]) -> Option<Self> {
         if kind != Self::KIND_0 && kind != Self::KIND_1 {
             return None;
@@ -50,12 +52,12 @@ impl EcnOption {
         Some(option)
     }
 
-    /// The order, the number of fields, and the fields.
+    /// The order of the counters, the number of fields, and the fields.
     pub(crate) const fn into_parts(self) -> (bool, u8, [[u8; FIELD_BYTES]; 3]) {
         (self.is_order_1, self.count, self.fields)
     }
 
-    /// Creates an option from these parts.
+    /// Creates an option from the order of the counters, the number of fields, and the fields.
     pub(crate) const fn from_parts(
         is_order_1: bool,
         count: u8,
@@ -69,7 +71,7 @@ impl EcnOption {
         self.count += 1;
     }
 
-    /// The option kind of its order.
+    /// The kind of the option, which depends on the order of the counters.
     pub const fn kind(&self) -> u8 {
         if self.is_order_1 { Self::KIND_1 } else { Self::KIND_0 }
     }
@@ -79,7 +81,7 @@ impl EcnOption {
         2 + FIELD_BYTES * self.count as usize
     }
 
-    /// Length in bytes, padded to whole words.
+    /// Length of the option in bytes, padded to whole 32-bit words.
     pub const fn padded_bytes(&self) -> usize {
         self.bytes().next_multiple_of(4)
     }
@@ -89,7 +91,7 @@ impl EcnOption {
         &self.fields[..usize::from(self.count)]
     }
 
-    /// The counters ECT(0), CE and ECT(1), modulo 2^24; `None` for an omitted one.
+    /// The counters of ECT(0), CE and ECT(1), modulo 2^24; `None` for each omitted counter.
     pub fn counters(&self) -> [Option<u32>; 3] {
         let mut counters = [None; 3];
         for (counter, [high, middle, low]) in counters.iter_mut().zip(self.fields()) {
@@ -102,7 +104,8 @@ impl EcnOption {
     }
 }
 
-/// Increase from a counter to a field (appendix A.1).
+/// The increase from a known counter to the value of a received field, modulo 2^24 (RFC 9768
+/// appendix A.1).
 pub const fn gain(field: u32, counter: u32) -> u32 {
     field.wrapping_sub(counter) % MODULUS
 }

@@ -1,10 +1,11 @@
-//! Data in flight as seen in packets: what is acknowledged, and RTT samples from ACKs.
+//! Data in flight, derived from packets: which data are acknowledged, and RTT samples from ACKs.
 //!
-//! Sequence numbers are extended beyond 32 bits here: [`Flight::number_of`] converts them. An ACK
-//! gives at most one RTT sample: of the most recently sent segment among those that it is the first
-//! to acknowledge, cumulatively or selectively. Segments that were sent twice give no sample, nor
-//! does a cumulative ACK that covers one of them (Karn's rule, RFC 6298 section 3). Left out:
-//! timestamps, which would tell two transmissions apart.
+//! This module extends sequence numbers beyond 32 bits; [`Flight::number_of`] converts them. An
+//! ACK gives at most one RTT sample, from the most recently sent segment among those that this ACK
+//! is the first to acknowledge, cumulatively or selectively. A segment that was sent twice gives
+//! no sample, nor does a cumulative ACK that covers such a segment (Karn's rule, RFC 6298 section
+//! 3). The module ignores timestamps, with which two transmissions of a segment could be
+//! distinguished.
 
 use std::collections::VecDeque;
 
@@ -12,16 +13,17 @@ use cwndlab_units::Time;
 
 use crate::{Flags, Ranges, Segment, SeqNumber};
 
-/// Maximum number of unanswered segments; older ones are forgotten if a capture contains no ACKs.
+/// Maximum number of segments without an acknowledgement; older ones are forgotten. A capture
+/// without ACKs reaches this maximum.
 const MAX_SEGMENTS: usize = 1 << 20;
 
-/// The data that one end sent, until they are acknowledged.
+/// The data that one end sent and that are not acknowledged yet.
 #[derive(Debug)]
 pub struct Flight {
     segments: VecDeque<Sent>,
-    /// The number after the highest sent.
+    /// The number after the highest sequence number sent.
     next: u64,
-    /// The lowest number that is not acknowledged.
+    /// The lowest sequence number that is not acknowledged.
     acked: u64,
     sacked: Ranges,
 }
@@ -37,41 +39,42 @@ struct Sent {
 }
 
 impl Flight {
-    /// Creates an empty flight whose first byte has this number.
+    /// Creates an empty flight whose first byte has the given sequence number.
     pub fn starting_at(seq: SeqNumber) -> Self {
         // Far above zero, so that lower numbers exist too.
         let first = u64::from(seq.0) + (1 << 32);
         Self { segments: VecDeque::new(), next: first, acked: first, sacked: Ranges::default() }
     }
 
-    /// Extends a recent sequence number by the bits that its field lacks.
+    /// Extends a recent 32-bit sequence number by its missing upper bits.
     pub fn number_of(&self, seq: SeqNumber) -> u64 {
         seq.near(self.next)
     }
 
-    /// The number after the highest sent.
+    /// The number after the highest sequence number sent.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The lowest number that is not acknowledged.
+    /// The lowest sequence number that is not acknowledged.
     pub fn acked(&self) -> u64 {
         self.acked
     }
 
-    /// Bytes that are neither acknowledged nor reported as received.
+    /// Bytes that are neither acknowledged nor reported in SACK blocks.
     pub fn bytes(&self) -> u64 {
         (self.next - self.acked).saturating_sub(self.sacked.total())
     }
 
-    /// Whether the data in flight are one segment, sent once, that no ACK has reported.
+    /// Whether the data in flight are a single segment that was sent once and that no ACK has
+    /// reported.
     pub fn is_one_untouched_segment(&self) -> bool {
         self.segments.len() == 1 && self.segments.iter().all(Sent::is_timed)
     }
 
-    /// Records data sent, up to but excluding `end`.
+    /// Records that data up to, but not including, `end` were sent.
     ///
-    /// Returns how many of their bytes had been sent before.
+    /// Returns how many of the data's bytes had been sent before.
     pub fn send(&mut self, at: Time, start: u64, end: u64) -> u64 {
         let again_bytes = self.next.min(end).saturating_sub(start);
         if again_bytes > 0 {
@@ -91,7 +94,7 @@ impl Flight {
         again_bytes
     }
 
-    /// Processes an ACK with its SACK blocks that the data's sender received.
+    /// Processes an ACK with its SACK blocks, when the sender of the data receives it.
     ///
     /// Returns the send time of the segment that gives an RTT sample, if any.
     pub fn handle_answer(&mut self, segment: &Segment) -> Option<Time> {
@@ -106,7 +109,7 @@ impl Flight {
         sent
     }
 
-    /// Acknowledges everything below `acked` that was sent.
+    /// Acknowledges all sent data below `acked`.
     ///
     /// Returns the send time of the segment that gives an RTT sample, if any.
     pub fn acknowledge(&mut self, acked: u64) -> Option<Time> {
@@ -131,11 +134,11 @@ impl Flight {
         latest.filter(|_| !is_ambiguous)
     }
 
-    /// Records data beyond a hole as received (RFC 2018). Returns the send time of the segment that
+    /// Records data beyond a gap as received (RFC 2018). Returns the send time of the segment that
     /// gives an RTT sample, if any.
     ///
-    /// Data already acknowledged, as in a report of duplicates (RFC 2883 section 4), or never sent
-    /// are ignored.
+    /// Ignores data that are already acknowledged, as in a report of duplicates (RFC 2883 section
+    /// 4), and data that were never sent.
     fn sack(&mut self, start: u64, end: u64) -> Option<Time> {
         let start = start.max(self.acked);
         if end <= start || self.next < end {
@@ -156,7 +159,7 @@ impl Flight {
 }
 
 impl Sent {
-    /// Whether its acknowledgement gives an RTT sample.
+    /// Whether the acknowledgement of this segment gives an RTT sample.
     fn is_timed(&self) -> bool {
         !self.is_resent && !self.is_sacked
     }
@@ -187,13 +190,13 @@ mod tests {
             test
         }
 
-        /// Sends bytes, counted from the first.
+        /// Sends bytes; the range counts from the first byte of the stream.
         fn send(&mut self, millis: u64, from: u32, to: u32) -> u64 {
             let [start, end] = [from, to].map(|bytes| self.0.number_of(FIRST + bytes));
             self.0.send(at(millis), start, end)
         }
 
-        /// Answers as a receiver that has these bytes in order, and these blocks beyond.
+        /// Answers like a receiver that has these bytes in order, and these blocks beyond a gap.
         fn answer(&mut self, bytes: u32, blocks: &[(u32, u32)]) -> Option<Time> {
             let ack = (FIRST + bytes).0;
             let mut segment = Segment { ack, flags: Flags(Flags::ACK), ..Segment::default() };

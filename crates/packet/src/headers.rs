@@ -1,9 +1,10 @@
-//! TCP over IP as bytes: a parser and a writer of headers.
+//! TCP and IP headers as bytes: a parser and a writer.
 //!
-//! The writer produces headers as Linux sends them: IPv4 without options, TCP options in Linux's
-//! order. The parser reads any TCP segment over IPv4 or IPv6, even if a capture kept only its
-//! beginning. Left out: the urgent pointer, options that congestion control does not need, and the
-//! checksums of parsed packets, because offload leaves them empty.
+//! The writer produces headers as Linux sends them: IPv4 without options, and TCP options in
+//! Linux's order. The parser reads any TCP segment over IPv4 or IPv6, even if a capture kept only
+//! its beginning. The parser ignores the urgent pointer and options that congestion control does
+//! not need. It does not verify checksums, because they are not filled in yet if the network card
+//! computes them (checksum offload).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -13,7 +14,8 @@ use crate::ip::{IpHeader, PROTOCOL_TCP, ipv4_header};
 use crate::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
 const TCP_HEADER_BYTES: usize = 20;
-/// A data offset of 15 words (RFC 9293 section 3.1), less the header.
+/// Maximum bytes of TCP options: a header of 15 words (RFC 9293 section 3.1) minus the fixed
+/// header.
 const MAX_OPTION_BYTES: usize = 40;
 
 const OPTION_END: u8 = 0;
@@ -33,22 +35,24 @@ pub struct Peer {
     pub port: u16,
 }
 
-/// A TCP segment in its IP packet; with segmentation offload it represents several.
+/// A TCP segment in its IP packet. With segmentation offload, one packet stands for several
+/// segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
     /// The sending end.
     pub source: Peer,
     /// The receiving end.
     pub destination: Peer,
-    /// The segment. Its flow and user are 0 in a parsed packet: headers do not contain them.
+    /// The TCP segment. In a parsed packet, the numbers of its flow and its user are 0, because
+    /// headers do not contain them.
     pub segment: Segment,
 }
 
 impl TcpPacket {
-    /// Parses a packet of `wire_bytes` of which `bytes` is the beginning; its own length field has
-    /// priority if present.
+    /// Parses a packet of `wire_bytes` bytes; `bytes` is the captured beginning. If the IP header
+    /// contains a length, this length replaces `wire_bytes`.
     ///
-    /// `None` if it is not TCP, or truncated before its ports, numbers and flags.
+    /// Returns `None` if the packet is not TCP, or is cut off before the end of the TCP flags.
     pub fn parse(bytes: &[u8], wire_bytes: u32) -> Option<Self> {
         let ip = IpHeader::parse(bytes)?;
         let tcp = bytes.get(ip.bytes..)?;
@@ -82,10 +86,10 @@ impl TcpPacket {
     }
 }
 
-/// Returns the headers of a segment between two ends in an IPv4 packet with this identification,
-/// and the packet's length.
+/// Returns the IPv4 and TCP headers of a segment between two ends, with the given IP
+/// identification, and the packet's length.
 ///
-/// The payload counts as zeros in the checksum.
+/// The checksum is computed for a payload of zeros.
 pub fn ipv4_headers(
     [source, destination]: [(Ipv4Addr, u16); 2],
     id: u16,
@@ -113,7 +117,8 @@ pub fn ipv4_headers(
     (bytes, ip.len() as u32 + tcp_bytes)
 }
 
-/// Returns the options in Linux's order, padded to whole words, with as many SACK blocks as fit.
+/// Returns the TCP options in Linux's order, padded to whole words, with as many SACK blocks as
+/// fit.
 fn written_options(segment: &Segment) -> Vec<u8> {
     let mut options = Vec::with_capacity(40);
     let is_sack_permitted = segment.syn.is_some_and(|syn| syn.is_sack_permitted);
@@ -155,7 +160,7 @@ fn written_options(segment: &Segment) -> Vec<u8> {
     options
 }
 
-/// Parses options up to the first that is damaged or truncated.
+/// Parses TCP options up to the first option that is damaged or cut off.
 fn read_options(segment: &mut Segment, mut bytes: &[u8]) {
     while let [kind, rest @ ..] = bytes {
         match *kind {
@@ -220,7 +225,7 @@ mod tests {
     const ENDS: [(Ipv4Addr, u16); 2] =
         [(Ipv4Addr::new(10, 0, 0, 1), 40_003), (Ipv4Addr::new(10, 0, 0, 2), 5_001)];
 
-    /// A segment in IPv6, with a hop-by-hop header before TCP.
+    /// A segment in an IPv6 packet with a hop-by-hop header before TCP.
     fn in_ipv6(segment: &Segment) -> Vec<u8> {
         let (ipv4, wire_bytes) = ipv4_headers(ENDS, 0, segment);
         let mut bytes = vec![0x60, (segment.ecn as u8) << 4, 0, 0];

@@ -1,7 +1,7 @@
 //! IP headers: addresses, lengths and the ECN field of IPv4 and IPv6 (RFC 791, RFC 8200, RFC 3168).
 //!
-//! Left out: fragments other than the first, and IPv6 extension headers after which TCP cannot be
-//! found.
+//! This module does not parse fragments other than the first, or IPv6 extension headers that hide
+//! where TCP begins.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,12 +15,13 @@ pub(crate) const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// TTL of Linux's packets.
+/// Time to live (TTL) of packets that Linux sends.
 const TIME_TO_LIVE: u8 = 64;
-/// Hop-by-hop options, routing, destination options: headers between IPv6 and TCP.
+/// Numbers of the IPv6 extension headers that may precede TCP: hop-by-hop options, routing,
+/// destination options.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 
-/// Fields of the IP header in front of a TCP segment.
+/// Fields of the IP header of a packet that carries TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IpHeader {
     pub(crate) source: IpAddr,
@@ -28,13 +29,13 @@ pub(crate) struct IpHeader {
     pub(crate) ecn: Ecn,
     /// Length of the header, including options or extension headers.
     pub(crate) bytes: usize,
-    /// Length of the whole packet; 0 if the header omits it because the device has yet to split the
-    /// packet.
+    /// Length of the whole packet; 0 if the header omits the length because the network device has
+    /// not split the packet yet.
     pub(crate) total_bytes: u32,
 }
 
 impl IpHeader {
-    /// Parses the header of a packet that carries TCP.
+    /// Parses the IP header of a packet that carries TCP.
     pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_ipv4(packet),
@@ -104,7 +105,7 @@ pub(crate) fn ipv4_header(
     header
 }
 
-/// Whether bytes begin with a whole IPv4 header.
+/// Whether the bytes begin with a complete IPv4 header.
 pub fn is_ipv4(packet: &[u8]) -> bool {
     packet.len() >= IPV4_HEADER_BYTES && packet[0] >> 4 == 4
 }
@@ -118,9 +119,10 @@ pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     }
 }
 
-/// Marks an IP packet as having experienced congestion, and updates the checksum of an IPv4 header.
+/// Sets the ECN field of an IP packet to Congestion Experienced, and updates the checksum of an
+/// IPv4 header.
 ///
-/// Other packets remain unchanged.
+/// Packets that are neither IPv4 nor IPv6 remain unchanged.
 pub fn mark_ce(packet: &mut [u8]) {
     match packet {
         [first, class, ..] if *first >> 4 == 6 => *class |= 0x30,

@@ -1,5 +1,5 @@
-//! Consecutive TCP segments merged into one packet with a `virtio_net_hdr`, like GRO in a network
-//! device (Linux, `tcp_gro_receive`).
+//! Merges consecutive TCP segments into one packet with a `virtio_net_hdr`, as GRO does in a
+//! network device (Linux, `tcp_gro_receive`).
 
 use crate::Flags;
 use crate::bytes::{half, word};
@@ -9,17 +9,18 @@ use crate::places::{
     put_length,
 };
 
-/// The longest headers: IPv4 without options, TCP with 40 bytes of options.
+/// Length of the longest headers: IPv4 without options, and TCP with 40 bytes of options.
 const MOST_HEADER_BYTES: usize = IPV4_HEADER_BYTES + 60;
 /// Maximum of IPv4's length field.
 const MOST_BYTES: usize = u16::MAX as usize;
-/// Offsets of TCP's fields after an IPv4 header without options.
+/// Offset of the TCP header after an IPv4 header without options.
 const TCP: usize = IPV4_HEADER_BYTES;
 const SEQ: usize = TCP + places::SEQ;
 const FLAGS: usize = TCP + places::FLAGS;
 const WINDOW: usize = TCP + places::WINDOW;
 const TCP_CHECKSUM: usize = TCP + places::TCP_CHECKSUM;
-/// Data offset and flags except PSH, which must be equal in merged segments.
+/// Mask of the data offset and all flags except PSH, which must be equal in segments that are
+/// merged.
 const OFFSET_AND_FLAGS_BUT_PSH: u16 = !Flags::PSH;
 
 /// The headers of consecutive segments, merged into one packet.
@@ -27,19 +28,21 @@ const OFFSET_AND_FLAGS_BUT_PSH: u16 = !Flags::PSH;
 pub struct Merged {
     headers: [u8; MOST_HEADER_BYTES],
     header_bytes: usize,
-    /// Payload of every segment but the last, which may be shorter.
+    /// Payload of each segment; the last segment may have less.
     segment_bytes: usize,
     payload_bytes: usize,
     next_seq: u32,
-    /// Whether the last segment was shorter than the others, or asked for delivery (PSH).
+    /// Whether the last segment was shorter than the other segments, or had the PSH flag, so that
+    /// no further segment can follow.
     is_complete: bool,
 }
 
 impl Merged {
-    /// Starts with a packet.
+    /// Starts a merged packet with its first packet.
     ///
-    /// `None` if no packet can be merged with it: it is not a whole TCP segment over IPv4 without
-    /// IP options, is a fragment, has no payload, or has flags other than ACK and PSH.
+    /// Returns `None` if no packet can be merged with this one: the packet is not a whole TCP
+    /// segment over IPv4 without IP options, is a fragment, has no payload, or has flags other
+    /// than ACK and PSH.
     pub fn new(packet: &[u8]) -> Option<Self> {
         let Shape { header_bytes, payload_bytes, is_pushed } = Shape::of(packet)?;
         let mut headers = [0; MOST_HEADER_BYTES];
@@ -54,10 +57,10 @@ impl Merged {
         })
     }
 
-    /// Appends a packet if it continues the stream with the same headers except for length,
+    /// Appends a packet if it continues the stream and its headers are equal except for length,
     /// identification, checksums, sequence number and PSH.
     ///
-    /// Returns whether it did.
+    /// Returns whether the packet was appended.
     pub fn extend(&mut self, packet: &[u8]) -> bool {
         let Some(next) = Shape::of(packet) else { return false };
         let follows = !self.is_complete
@@ -75,13 +78,15 @@ impl Merged {
         follows
     }
 
-    /// Whether a packet belongs to the same direction of the same connection.
+    /// Whether a packet belongs to the same direction of the same connection as the merged
+    /// packets.
     pub fn is_of_connection_of(&self, packet: &[u8]) -> bool {
         packet.get(ADDRESSES..SEQ) == Some(&self.headers[ADDRESSES..SEQ])
             && packet[PROTOCOL] == PROTOCOL_TCP
     }
 
-    /// Whether a packet has the same headers where segments of one burst must not differ.
+    /// Whether a packet equals the merged packets in all header fields that must not differ within
+    /// a burst.
     fn has_headers_of(&self, packet: &[u8]) -> bool {
         let same = |from: usize, to: usize| self.headers[from..to] == packet[from..to];
         let flags = |bytes| half(bytes, FLAGS).map(|flags| flags & OFFSET_AND_FLAGS_BUT_PSH);
@@ -94,12 +99,12 @@ impl Merged {
             && same(TCP_CHECKSUM + 2, self.header_bytes)
     }
 
-    /// Bytes of a packet before its payload.
+    /// Bytes of the packet's headers, before its payload.
     pub fn header_bytes(&self) -> usize {
         self.header_bytes
     }
 
-    /// Payload bytes of each segment but the last.
+    /// Payload bytes of each segment except the last, which may have less.
     pub fn segment_bytes(&self) -> usize {
         self.segment_bytes
     }
@@ -113,7 +118,7 @@ impl Merged {
     }
 }
 
-/// Properties that decide whether a segment can be merged.
+/// Properties of a packet that decide whether it can be merged.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     header_bytes: usize,
@@ -122,7 +127,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Determines the shape of a packet; `None` as for [`Merged::new`].
+    /// Determines the properties of a packet; returns `None` in the same cases as [`Merged::new`].
     fn of(packet: &[u8]) -> Option<Self> {
         let is_plain = is_ipv4(packet)
             && packet[0] & 0x0f == 5
@@ -142,8 +147,9 @@ impl Shape {
     }
 }
 
-/// Start of the TCP checksum's range in a merged packet (`csum_start` of `virtio_net_hdr`);
-/// [`CHECKSUM_OFFSET`] is the offset of the checksum from there (`csum_offset`).
+/// Start of the range that the TCP checksum covers in a merged packet (`csum_start` of
+/// `virtio_net_hdr`); [`CHECKSUM_OFFSET`] is the offset of the checksum from this start
+/// (`csum_offset`).
 pub const CHECKSUM_START: usize = TCP;
 /// See [`CHECKSUM_START`].
 pub const CHECKSUM_OFFSET: usize = places::TCP_CHECKSUM;

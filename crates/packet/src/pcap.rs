@@ -7,7 +7,8 @@ use cwndlab_units::Time;
 
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
-/// More than any headers; payload beyond this is cut off.
+/// Bytes of a packet that the capture keeps: more than any headers have. Further payload is cut
+/// off.
 const SNAP_BYTES: usize = 128;
 
 /// A capture file in memory.
@@ -31,7 +32,7 @@ impl Default for Pcap {
 }
 
 impl Pcap {
-    /// Adds a packet of `wire_bytes` bytes, of which `content` contains at least the beginning.
+    /// Adds a packet of `wire_bytes` bytes; `content` contains at least its beginning.
     pub fn push(&mut self, at: Time, wire_bytes: u32, content: &[u8]) {
         let kept = &content[..content.len().min(SNAP_BYTES)];
         let secs = u32::try_from(at.as_nanos() / 1_000_000_000).unwrap_or(u32::MAX);
@@ -42,12 +43,12 @@ impl Pcap {
         self.bytes.extend(kept);
     }
 
-    /// Bytes that [`Pcap::take`] would return.
+    /// Number of bytes that [`Pcap::take`] would return.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns the bytes added since the last call, or since the beginning.
+    /// Returns the bytes added since the last call, or since the file was created.
     pub fn take(&mut self) -> Vec<u8> {
         mem::take(&mut self.bytes)
     }

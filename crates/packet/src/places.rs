@@ -3,16 +3,16 @@
 use crate::checksum::{checksum, sum};
 use crate::ip::PROTOCOL_TCP;
 
-/// Offsets in an IPv4 header.
+/// Offset of the total length in an IPv4 header.
 pub(crate) const TOTAL_LENGTH: usize = 2;
 pub(crate) const IDENTIFICATION: usize = 4;
 pub(crate) const FRAGMENT: usize = 6;
 pub(crate) const PROTOCOL: usize = 9;
 pub(crate) const HEADER_CHECKSUM: usize = 10;
 pub(crate) const ADDRESSES: usize = 12;
-/// Bytes of both addresses.
+/// Bytes of the source and destination addresses.
 const ADDRESS_BYTES: usize = 8;
-/// Offsets in a TCP header.
+/// Offset of the sequence number in a TCP header.
 pub(crate) const SEQ: usize = 4;
 pub(crate) const FLAGS: usize = 12;
 pub(crate) const WINDOW: usize = 14;
@@ -21,13 +21,13 @@ pub(crate) const TCP_CHECKSUM: usize = 16;
 /// Bits of the 16-bit word at [`FRAGMENT`]: "more fragments follow" and the fragment offset.
 pub(crate) const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
 
-/// Writes a 16-bit field.
+/// Writes a 16-bit field in network byte order.
 pub(crate) fn put_half(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Writes the length of an IPv4 packet that carries TCP into its headers, and the checksum of the
-/// IPv4 header. TCP gets only the checksum of its pseudo header, to be completed elsewhere
+/// Writes the length of an IPv4 packet that carries TCP, and the checksum of the IPv4 header. The
+/// TCP checksum covers only the pseudo header; the kernel completes it later
 /// (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
 pub(crate) fn put_length(headers: &mut [u8], ip_bytes: usize, total_bytes: usize) {
     put_half(headers, TOTAL_LENGTH, total_bytes as u16);

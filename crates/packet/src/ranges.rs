@@ -1,8 +1,8 @@
-//! A set of sequence numbers: the data that a receiver reports beyond the first hole.
+//! A set of sequence numbers: the data that a receiver reports beyond the first gap.
 
 use std::collections::BTreeMap;
 
-/// Disjoint half-open ranges of numbers.
+/// Disjoint half-open ranges of sequence numbers.
 #[derive(Debug, Default)]
 pub struct Ranges {
     by_start: BTreeMap<u64, u64>,
@@ -17,7 +17,7 @@ impl Ranges {
 
     /// Adds a range.
     ///
-    /// Returns those parts of it that were not in the set.
+    /// Adds a range; returns the parts of the range that were not in the set.
     pub fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         let (mut merged_start, mut merged_end) = (start, end);
@@ -49,7 +49,7 @@ impl Ranges {
         new
     }
 
-    /// Removes everything before `end`.
+    /// Removes all numbers before `end` from the set.
     pub fn remove_before(&mut self, end: u64) {
         while let Some((&start, &stop)) = self.by_start.first_key_value() {
             if start >= end {
@@ -63,7 +63,7 @@ impl Ranges {
         }
     }
 
-    /// Whether the set contains every number of a range.
+    /// Whether the set contains every number of the given range.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         self.by_start.range(..=start).next_back().is_some_and(|(_, &stop)| stop >= end)
     }

@@ -1,13 +1,13 @@
-//! Detection of retransmitted packets in one direction, and of bursts of them.
+//! Detection of retransmitted packets, and of bursts of them, in one direction of a connection.
 
 use crate::SeqNumber;
 
-/// Runs of retransmissions without an ACK of new data in between.
+/// Counts bursts: sequences of retransmissions without an ACK of new data in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bursts {
-    /// Packets that were retransmitted.
+    /// Number of packets that were retransmitted.
     pub resent_pkts: u64,
-    /// Bursts that have ended.
+    /// Number of bursts that have ended.
     pub bursts: u64,
     /// Length of the longest burst that has ended.
     pub longest_pkts: u64,
@@ -17,7 +17,7 @@ pub struct Bursts {
 impl Bursts {
     /// Adds retransmitted packets.
     ///
-    /// Returns whether they start a burst.
+    /// Adds retransmitted packets to a burst; returns whether they start a new burst.
     #[inline]
     pub fn extend(&mut self, pkts: u64) -> bool {
         let begins = self.open_pkts == 0;
@@ -26,7 +26,7 @@ impl Bursts {
         begins
     }
 
-    /// Ends the open burst, if any: new data were acknowledged, or the run is over.
+    /// Ends the open burst, if any, because new data were acknowledged or the run has ended.
     #[inline]
     pub fn end(&mut self) {
         if self.open_pkts > 0 {
@@ -42,15 +42,15 @@ impl Bursts {
     }
 }
 
-/// Counts the data packets of one direction, observed at their sender: packets below the highest
-/// number sent are retransmissions.
+/// Counts the data packets of one direction, observed at their sender. A packet below the highest
+/// sequence number sent is a retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retransmissions {
     /// Data packets.
     pub sent_pkts: u64,
     /// Retransmissions among them.
     pub bursts: Bursts,
-    /// First sequence number not sent yet; `None` before any data are sent.
+    /// The first sequence number that was not sent yet; `None` before any data are sent.
     unsent: Option<SeqNumber>,
     /// Highest acknowledgement seen.
     acked: Option<SeqNumber>,
@@ -85,7 +85,7 @@ impl Retransmissions {
         }
     }
 
-    /// Like [`Self::handle_train`], one segment at a time.
+    /// Has the result of [`Self::handle_train`], but records one segment at a time.
     #[inline(never)]
     fn handle_each(&mut self, seq: SeqNumber, payload_bytes: u32, count: u32) {
         for index in 0..count {

@@ -5,13 +5,13 @@ use cwndlab_units::Ecn;
 use crate::EcnOption;
 use crate::seq::{after, before};
 
-/// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768
+/// The control bits that a TCP endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768
 /// section 3.1), at their positions in the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// No more data from the sender.
+    /// The sender has no more data.
     pub const FIN: u16 = 0x01;
     /// Synchronise sequence numbers.
     pub const SYN: u16 = 0x02;
@@ -19,7 +19,7 @@ impl Flags {
     pub const RST: u16 = 0x04;
     /// Push function.
     pub const PSH: u16 = 0x08;
-    /// The acknowledgement field is significant.
+    /// The acknowledgement field is valid.
     pub const ACK: u16 = 0x10;
     /// ECN echo.
     pub const ECE: u16 = 0x40;
@@ -28,13 +28,13 @@ impl Flags {
     /// Accurate ECN.
     pub const AE: u16 = 0x100;
 
-    /// Whether any of `bits` is set.
+    /// Whether any of the given `bits` is set.
     #[inline]
     pub const fn has(self, bits: u16) -> bool {
         self.0 & bits != 0
     }
 
-    /// Sequence numbers that SYN and FIN occupy.
+    /// Number of sequence numbers that SYN and FIN occupy.
     #[inline]
     pub const fn sequence_space(self) -> u32 {
         self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
@@ -46,12 +46,12 @@ impl Flags {
 pub struct SackBlock {
     /// First sequence number of the block.
     pub start: u32,
-    /// First sequence number after it.
+    /// First sequence number after the block.
     pub end: u32,
 }
 
 impl SackBlock {
-    /// Whether the block and the range overlap or are adjacent.
+    /// Whether the block and the given range overlap or are adjacent.
     #[inline]
     pub fn touches(&self, start: u32, end: u32) -> bool {
         !after(start, self.end) && !before(end, self.start)
@@ -60,15 +60,17 @@ impl SackBlock {
 
 /// The SACK blocks of one segment.
 ///
-/// The option of accurate ECN, with which at most three blocks fit, is stored in the place of the
-/// fourth, so that it does not enlarge the segment.
+/// If the segment has the option of accurate ECN, at most three SACK blocks fit. The option is
+/// then stored in place of the fourth block, so that it does not enlarge this type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MAX],
     count: u8,
-    /// 0 without the option; otherwise its number of fields plus 1, and 4 more in order 1.
+    /// 0 without the option of accurate ECN; otherwise the option's number of fields plus 1, and 4
+    /// more if its counters are in order 1.
     ecn_tag: u8,
-    /// The last byte of the option, which does not fit the block.
+    /// The last byte of the option of accurate ECN; the rest of the option is stored in a SACK
+    /// block.
     ecn_rest: u8,
 }
 
@@ -76,13 +78,13 @@ impl SackBlocks {
     /// Number of blocks that fit the option space of 40 bytes.
     pub const MAX: usize = 4;
 
-    /// The blocks, in the order of the option.
+    /// The SACK blocks, in the order of the option.
     #[inline]
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Adds a block at the end. Returns whether there was room.
+    /// Adds a SACK block at the end. Returns whether there was room.
     #[inline]
     pub fn push(&mut self, block: SackBlock) -> bool {
         let most = if self.ecn_tag == 0 { Self::MAX } else { Self::MAX - 1 };
@@ -94,49 +96,50 @@ impl SackBlocks {
         true
     }
 
-    /// Whether there is no block.
+    /// Whether there is no SACK block.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
 
-/// Options of a SYN.
+/// Options of a SYN or SYN-ACK segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SynOptions {
-    /// Maximum segment size without options.
+    /// Maximum segment size, not reduced by the options of a segment.
     pub mss: u16,
-    /// Shift of later windows (RFC 7323 section 2), if scaling is offered.
+    /// Shift of the window in later segments (RFC 7323 section 2), if the sender offers window
+    /// scaling.
     pub window_scale: Option<u8>,
     /// Whether the sender supports SACK.
     pub is_sack_permitted: bool,
 }
 
 impl SynOptions {
-    /// The segment size of an end that announces none (RFC 9293 section 3.7.1).
+    /// Maximum segment size of an end that announces none (RFC 9293 section 3.7.1).
     pub const DEFAULT_MSS: u16 = 536;
 }
 
 /// One segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
-    /// Connection to which the segment belongs.
+    /// Number of the connection to which the segment belongs.
     pub flow: u32,
-    /// User to whom the connection belongs, for networks that distinguish users.
+    /// Number of the user to whom the connection belongs, for networks that distinguish users.
     pub user: u16,
-    /// Sequence number of the first byte.
+    /// Sequence number of the segment's first byte.
     pub seq: u32,
     /// Next sequence number that the sender expects.
     pub ack: u32,
-    /// Bytes of payload; SYN and FIN occupy additional sequence numbers.
+    /// Number of payload bytes; SYN and FIN occupy additional sequence numbers.
     pub payload: u32,
-    /// The window field, not scaled.
+    /// The window field as sent, without scaling.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
     /// The ECN field of the IP header.
     pub ecn: Ecn,
-    /// TSval and TSecr (RFC 7323 section 3), if the option is present.
+    /// TSval and TSecr (RFC 7323 section 3), if the segment has the timestamp option.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sacks: SackBlocks,
@@ -162,7 +165,7 @@ impl Segment {
 
     /// Adds the option of accurate ECN.
     ///
-    /// A fourth SACK block is dropped.
+    /// If the segment has four SACK blocks, the fourth is removed.
     pub fn set_ecn_option(&mut self, option: EcnOption) {
         let (is_order_1, count, [[a, b, c], [d, e, f], [g, h, rest]]) = option.into_parts();
         let sacks = &mut self.sacks;
@@ -185,7 +188,7 @@ impl Segment {
         self.payload
     }
 
-    /// The sequence number after the segment, including SYN and FIN.
+    /// The sequence number after the segment, including its SYN and FIN.
     #[inline]
     pub const fn end_seq(&self) -> u32 {
         self.seq.wrapping_add(self.payload).wrapping_add(self.flags.sequence_space())

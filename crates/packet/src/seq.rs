@@ -1,23 +1,23 @@
-//! Sequence numbers: a circle of 2^32 bytes (RFC 9293 section 3.4).
+//! TCP sequence numbers, which wrap around after 2^32 bytes (RFC 9293 section 3.4).
 
 use core::ops::{Add, Sub};
 
 /// A sequence number.
 ///
-/// There is no total order: of two numbers, the one that is less than half the circle ahead is the
-/// later.
+/// Sequence numbers have no total order: of two numbers, the later one is ahead of the other by
+/// less than half of 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// Whether it comes before another.
+    /// Whether this sequence number comes before another.
     #[inline]
     pub const fn is_before(self, other: Self) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// Returns the number nearest to `near` among those with these lower 32 bits, which extends
-    /// numbers beyond the end of the circle.
+    /// Returns the number nearest to `near` among those with these lower 32 bits. This extends
+    /// sequence numbers beyond 32 bits.
     #[inline]
     pub const fn near(self, near: u64) -> u64 {
         let distance = self.0.wrapping_sub(near as u32) as i32;
@@ -37,32 +37,32 @@ impl Add<u32> for SeqNumber {
 impl Sub for SeqNumber {
     type Output = i32;
 
-    /// Returns how far it is ahead of another.
+    /// Returns by how many bytes this sequence number is ahead of another.
     #[inline]
     fn sub(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
 }
 
-/// Whether `a` comes before `b`.
+/// Whether sequence number `a` comes before `b`.
 #[inline]
 pub const fn before(a: u32, b: u32) -> bool {
     SeqNumber(a).is_before(SeqNumber(b))
 }
 
-/// Whether `a` comes after `b`.
+/// Whether sequence number `a` comes after `b`.
 #[inline]
 pub const fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }
 
-/// Returns the later of two numbers.
+/// Returns the later of two sequence numbers.
 #[inline]
 pub const fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }
 }
 
-/// Returns the earlier of two numbers.
+/// Returns the earlier of two sequence numbers.
 #[inline]
 pub const fn earlier(a: u32, b: u32) -> u32 {
     if before(a, b) { a } else { b }

@@ -1,4 +1,4 @@
-//! A large TCP packet, sent by a kernel with segmentation offload in one call, split into the
+//! Splits a large TCP packet, which a kernel with segmentation offload sends in one call, into the
 //! segments that it represents (Linux, `tcp_gso_segment`).
 
 use crate::Flags;
@@ -9,22 +9,23 @@ use crate::places::{
     TOTAL_LENGTH, put_half, put_length,
 };
 
-/// The longest headers: 15 words each of IPv4 and of TCP.
+/// Length of the longest headers: 15 words of IPv4 and 15 words of TCP.
 const MOST_HEADER_BYTES: usize = 120;
-/// Flags of only the last segment: end of the stream, and request for delivery.
+/// Flags that only the last segment has: FIN and PSH.
 const OF_THE_LAST: u16 = Flags::FIN | Flags::PSH;
-/// Flag of only the first segment: the window was reduced (RFC 3168 section 6.1.2).
+/// Flag that only the first segment has: the congestion window was reduced (RFC 3168 section
+/// 6.1.2).
 const OF_THE_FIRST: u16 = Flags::CWR;
 
 /// The segments of a large packet, in order.
 #[derive(Clone, Debug)]
 pub struct Split<'a> {
-    /// Headers of the segment returned last.
+    /// Headers of the segment that was returned last.
     headers: [u8; MOST_HEADER_BYTES],
     header_bytes: usize,
     ip_bytes: usize,
     segment_bytes: usize,
-    /// Flags of the whole packet.
+    /// Flags of the large packet.
     flags: u16,
     identification: u16,
     seq: u32,
@@ -33,10 +34,10 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// Splits a packet into segments with `segment_bytes` of payload each; the last has the
-    /// remainder.
+    /// Splits a packet into segments with `segment_bytes` of payload each; the last segment has
+    /// the remainder.
     ///
-    /// `None` if it is not a whole TCP segment over IPv4 with payload.
+    /// Returns `None` if the packet is not a whole TCP segment over IPv4 with payload.
     pub fn new(packet: &'a [u8], segment_bytes: usize) -> Option<Self> {
         let is_whole = is_ipv4(packet)
             && packet[PROTOCOL] == PROTOCOL_TCP
@@ -67,7 +68,7 @@ impl<'a> Split<'a> {
 
     /// Returns the headers and the payload of the next segment; `None` after the last.
     ///
-    /// TCP's checksum covers only the pseudo header ([`Split::checksum_start`]).
+    /// The TCP checksum covers only the pseudo header ([`Split::checksum_start`]).
     pub fn next_segment(&mut self) -> Option<(&[u8], &'a [u8])> {
         let start = self.given_bytes;
         let rest = self.payload.get(start..).filter(|rest| !rest.is_empty())?;
@@ -90,7 +91,7 @@ impl<'a> Split<'a> {
         Some((headers, payload))
     }
 
-    /// Start of the range of TCP's checksum in each segment.
+    /// Start of the range that the TCP checksum covers in each segment.
     pub fn checksum_start(&self) -> usize {
         self.ip_bytes
     }
