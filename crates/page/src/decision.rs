@@ -1,5 +1,5 @@
-//! The decision over repetitions: from the figures of the page's runs to the decision that `cwndlab
-//! compare` makes about the same runs.
+//! The decision from the repetitions on the page; it is the same as that of `cwndlab compare` for
+//! the same runs.
 
 use cwndlab_judge::{
     Bounds, FlowFigures, Rule, RunFigures, Utilities, decide, logarithms, relative_change,
@@ -8,25 +8,26 @@ use cwndlab_scenario::FlowSummary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Number of figures of a run, in the order of [`figures_of`].
+/// Number of values for each run, in the order of [`figures_of`].
 const FIGURES: usize = 4;
-/// Place of the goodput of all flows among the figures of a run.
+/// Index, among the values of a run, of the goodput of all flows together.
 const GOODPUT: usize = 2;
 
 /// A request for a decision.
 ///
-/// Rule, price and the displayed changes come from the command line's code when the page is built.
+/// Rule, price and the displayed changes are from the code of the command line, which writes them
+/// when the page is built.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     algorithms: Vec<String>,
-    /// The algorithm in use today.
+    /// The algorithm that the user has today.
     baseline: String,
     price: f64,
     zone: f64,
 }
 
-/// The figures of a run that the decision uses.
+/// The values of a run that the decision uses.
 pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
     let flows: Vec<FlowFigures> = flows
         .iter()
@@ -42,13 +43,13 @@ pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
     [run.log_goodput, run.log_queueing_delay, run.goodput_mbit_s, run.rtt_p95_ms]
 }
 
-/// Decides and returns JSON.
+/// Makes the decision and returns it as JSON.
 ///
-/// `figures` contains little-endian 64-bit floating-point numbers: the figures of each repetition,
+/// `figures` contains little-endian 64-bit floating-point numbers: the values of each repetition,
 /// grouped by algorithm.
 ///
 /// # Errors
-/// If the number of figures does not fit the same number of runs for each algorithm.
+/// If the number of values is not the same number of runs for each algorithm.
 pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, String> {
     let names = &question.algorithms;
     let numbers = figures.chunks_exact(size_of::<f64>()).filter_map(<[u8]>::first_chunk);
@@ -110,7 +111,7 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
     Ok(answer.to_string())
 }
 
-/// Removes the recommendation from the answer about runs in which no data arrived.
+/// Removes the recommendation from an answer about runs in which no data arrived.
 fn remove_choice(answer: &mut Value) {
     for key in ["repeatable", "same_set", "good_selection", "changes"] {
         answer[key] = Value::Null;
@@ -130,7 +131,7 @@ fn ends(bounds: Bounds) -> [Option<f64>; 3] {
     [Some(bounds.estimate), low, high]
 }
 
-/// `None` for infinity, which JSON does not have.
+/// Converts infinity, which JSON does not have, to `None`.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

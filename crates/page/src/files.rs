@@ -1,4 +1,5 @@
-//! Files that links name, in the memory of the page: presets, and recordings dropped on the page.
+//! Files to which links refer, in the memory of the page: presets, and recordings that the user
+//! dropped on the page.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,26 +8,26 @@ use cwndlab_texts::{Files, PacketTrains, PresetFile, Recording, Told, Way};
 use cwndlab_trace::{ReadOptions, Reading, TraceKind};
 use sha2::{Digest, Sha256};
 
-/// Files by their names in links.
+/// Files by the names that links use.
 #[derive(Default)]
 pub(crate) struct PageFiles {
-    /// The text of each preset.
+    /// The text of each preset, by name.
     pub(crate) presets: BTreeMap<String, String>,
-    /// The content of each recording.
+    /// The content of each recording, by name.
     pub(crate) recordings: BTreeMap<String, Vec<u8>>,
-    /// Recordings that were read while a link was resolved.
+    /// Recordings that were read while a link was converted.
     read: RefCell<Vec<ReadTrace>>,
 }
 
-/// A recording as named in scenarios.
+/// A recording under its name in scenarios.
 pub(crate) struct ReadTrace {
-    /// `sha256:` and the hash of the content.
+    /// Name of the recording: `sha256:` and the hash of its content.
     pub(crate) name: String,
-    /// Content in the simulator's format.
+    /// Content of the recording in the simulator's format.
     pub(crate) content: Vec<u8>,
-    /// Length of one repetition of the trace.
+    /// Duration of one repetition of the recording.
     pub(crate) duration_s: f64,
-    /// Mean rate of the trace; none for packet trains.
+    /// Mean rate of the recording; `None` for packet trains.
     pub(crate) mean_bits_per_sec: Option<u64>,
 }
 
@@ -36,7 +37,7 @@ impl PageFiles {
         file.ok_or_else(|| format!("{path}: this recording is missing; drop the file on the page"))
     }
 
-    /// The recordings that were read since the last call.
+    /// Returns the recordings that were read since the last call.
     pub(crate) fn take_read(&self) -> Vec<ReadTrace> {
         self.read.take()
     }

@@ -1,9 +1,9 @@
-//! The simulator as a WebAssembly module, called by a page in a browser.
+//! The simulator as a WebAssembly module, which the page calls in a browser.
 //!
-//! The module only converts: JSON and bytes arrive in its memory, and tables leave through it. A
-//! call returns the address of an [`Answer`], whose data is valid until the next call. The module
-//! imports nothing. A panic stores its message (see [`panic_message`]) and ends the instance, which
-//! its owner then replaces.
+//! The module only converts: the page writes JSON and bytes to the module's memory, and reads
+//! tables from it. A call returns the address of an [`Answer`], whose data are valid until the
+//! next call. The module imports nothing. A panic stores its message (see [`panic_message`]) and
+//! ends the instance, which the page then replaces.
 
 mod decision;
 mod files;
@@ -18,7 +18,7 @@ use std::slice;
 
 use session::Session;
 
-/// Location of a call's result, as three words of the module's memory.
+/// Location of the result of a call, as three words in the module's memory.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -31,7 +31,7 @@ pub struct Answer {
 #[derive(Default)]
 struct Module {
     session: Session,
-    /// The bytes that `answer` points to.
+    /// The bytes to which `answer` points.
     bytes: Vec<u8>,
     answer: Answer,
 }
@@ -41,7 +41,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Prepares the module; must be the first call.
+/// Prepares the module; must be called before any other function.
 #[unsafe(no_mangle)]
 pub extern "C" fn initialize() {
     std::panic::set_hook(Box::new(|panic| {
@@ -49,7 +49,7 @@ pub extern "C" fn initialize() {
     }));
 }
 
-/// Allocates `length` bytes for a caller's data; 0 if memory is exhausted.
+/// Allocates `length` bytes for data of the caller; returns 0 if memory is exhausted.
 #[unsafe(no_mangle)]
 pub extern "C" fn allocate(length: usize) -> *mut u8 {
     match Layout::array::<u8>(length.max(1)) {
@@ -59,10 +59,10 @@ pub extern "C" fn allocate(length: usize) -> *mut u8 {
     }
 }
 
-/// Frees memory of [`allocate`].
+/// Frees memory that [`allocate`] returned.
 ///
 /// # Safety
-/// `memory` came from `allocate(length)` and is not used again.
+/// `memory` must be a result of `allocate(length)` and must not be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn release(memory: *mut u8, length: usize) {
     if let Ok(layout) = Layout::array::<u8>(length.max(1)) {
@@ -71,10 +71,10 @@ pub unsafe extern "C" fn release(memory: *mut u8, length: usize) {
     }
 }
 
-/// Stores a trace's file under its name in scenarios; the answer is empty.
+/// Stores the file of a trace under its name in scenarios; the answer is empty.
 ///
 /// # Safety
-/// Both pairs are memory of [`allocate`] that has been written.
+/// Both pairs must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn add_trace(
     name: *const u8,
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn add_trace(
 /// The answer is empty for a preset, and a JSON description of its content for a recording.
 ///
 /// # Safety
-/// Both pairs are memory of [`allocate`] that has been written.
+/// Both pairs must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn add_file(
     name: *const u8,
@@ -120,10 +120,10 @@ pub unsafe extern "C" fn add_file(
 /// Returns the canonical JSON of the scenario that the command line makes from the same input; the
 /// request is JSON (described in `crates/page/src/scenarios.rs`).
 ///
-/// The recordings of its link are added as traces.
+/// The recordings of the scenario's link are added as traces.
 ///
 /// # Safety
-/// The pair is memory of [`allocate`] that has been written.
+/// The pair must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn scenario(request: *const u8, length: usize) -> *const Answer {
     // SAFETY: see above.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn scenario(request: *const u8, length: usize) -> *const A
 /// format).
 ///
 /// # Safety
-/// The pair is memory of [`allocate`] that has been written.
+/// The pair must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn run(scenario: *const u8, length: usize) -> *const Answer {
     // SAFETY: see above.
@@ -143,11 +143,11 @@ pub unsafe extern "C" fn run(scenario: *const u8, length: usize) -> *const Answe
     answer(|session| session.run(text(scenario)?))
 }
 
-/// Returns the decision over runs as JSON; the question is JSON, and the figures are those in the
+/// Returns the decision about runs as JSON. The question is JSON, and the values are those in the
 /// answers of [`run`] (`crates/page/src/decision.rs` describes both).
 ///
 /// # Safety
-/// Both pairs are memory of [`allocate`] that has been written.
+/// Both pairs must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn decide(
     question: *const u8,
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn decide(
 /// Returns the queue of a one-line link as JSON (described in `crates/page/src/queues.rs`).
 ///
 /// # Safety
-/// The pair is memory of [`allocate`] that has been written.
+/// The pair must be memory from [`allocate`] that has been written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn queue(link: *const u8, length: usize) -> *const Answer {
     // SAFETY: see above.
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn queue(link: *const u8, length: usize) -> *const Answer 
     answer(|session| Ok(session.queue(text(link)?)?.into_bytes()))
 }
 
-/// Returns version and behaviour epoch as JSON.
+/// Returns the version and the behaviour epoch as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn version() -> *const Answer {
     answer(|_| Ok(session::version().into_bytes()))
@@ -191,7 +191,7 @@ pub extern "C" fn panic_message() -> *const Answer {
 }
 
 /// # Safety
-/// The pair is memory that has been written and outlives the call.
+/// The pair must be memory that has been written and that exists until the end of the call.
 unsafe fn bytes<'a>(pointer: *const u8, length: usize) -> &'a [u8] {
     // SAFETY: see above.
     unsafe { slice::from_raw_parts(pointer, length) }

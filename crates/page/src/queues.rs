@@ -1,16 +1,17 @@
-//! Capacity of the queue at a link's narrowest wire, as the command line reports it.
+//! Size of the queue at the narrowest wire of a link, as the command line reports it.
 
 use std::collections::BTreeMap;
 
 use cwndlab_texts::{QueueSize, Resolved, quantity, queue_size};
 use serde_json::{Value, json};
 
-/// Rounding step for mean rates of traces, in bits per second.
+/// Step to which mean rates of traces are rounded, in bits per second.
 const RATE_STEP: u64 = 10_000;
 
-/// The queue at the lowest downlink rate, as JSON; `null` if no wire has such a queue.
+/// The queue at the wire with the lowest downlink rate, as JSON; `null` if no wire has such a
+/// queue.
 ///
-/// `mean_bits_per_sec` contains the mean rates of traces by name.
+/// `mean_bits_per_sec` contains the mean rate of each trace, by name.
 pub(crate) fn narrowest_queue(
     resolved: &Resolved,
     mean_bits_per_sec: &BTreeMap<String, u64>,
@@ -27,7 +28,7 @@ pub(crate) fn narrowest_queue(
     sizes.min_by_key(|size| size.bits_per_sec).map_or(Value::Null, |size| written(&size))
 }
 
-/// Fixed delay of both directions together.
+/// Fixed delay of both directions of a link together.
 fn delay_ns(link: &Value) -> u64 {
     let delay = |value: &Value| value.as_u64().unwrap_or(0);
     match link["kind"].as_str() {

@@ -1,5 +1,5 @@
-//! Makes a scenario from the state of the page: the same one that the command line makes from this
-//! link, algorithm, repetition and seed.
+//! Creates a scenario from the settings on the page; it is the same scenario as the command line
+//! creates from this link, algorithm, repetition and seed.
 
 use cwndlab_scenario::{Scenario, drawn_ns, run_seed};
 use cwndlab_texts::{Place, Resolved, checked_link, resolve, without_defaults};
@@ -11,27 +11,27 @@ use crate::files::{PageFiles, ReadTrace};
 const MS_PER_S: f64 = 1000.0;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// The parts of a scenario.
+/// The settings from which the page creates a scenario.
 ///
-/// `cell` and `template` come from the command line's code when the page is built; the page changes
-/// the flows' algorithms and the duration in both.
+/// `cell` and `template` are from the code of the command line, which writes them when the page is
+/// built. The page changes the flows' algorithms and the duration in both.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     /// A one-line link.
     link: String,
-    /// Everything except the path that the channel's randomness may depend on.
+    /// The settings on which the channel's random numbers may depend, without the path.
     cell: Value,
-    /// The scenario without path, seed and random times.
+    /// The scenario without its path, seed and random times.
     template: Value,
-    /// Upper bound of the random delay of each flow's start.
+    /// Upper bound of the random delay at the start of each flow.
     start_jitter_ns: u64,
     /// Number of the repetition, from 0.
     repetition: u64,
     study_seed: u64,
 }
 
-/// Returns the canonical JSON of the scenario and the recordings that it names.
+/// Returns the canonical JSON of the scenario, and the recordings to which it refers.
 ///
 /// # Errors
 /// Problems with the link or its recordings.
@@ -62,7 +62,8 @@ pub(crate) fn scenario(
     Ok((scenario.to_json(), traces))
 }
 
-/// Resolves both directions of a one-line link; returns also the recordings that it names.
+/// Converts both directions of a one-line link; also returns the recordings to which the link
+/// refers.
 ///
 /// # Errors
 /// Problems with the link or its recordings.

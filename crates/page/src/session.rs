@@ -1,4 +1,4 @@
-//! State of the module between calls: files and traces.
+//! State of the module between calls: the files and traces of the page.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::files::PageFiles;
 use crate::{queues, scenarios, tables};
 
-/// Files and traces that links and scenarios may name.
+/// Files and traces to which links and scenarios may refer.
 #[derive(Default)]
 pub(crate) struct Session {
     files: PageFiles,
@@ -23,7 +23,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Stores a trace's file, replacing one of the same name.
+    /// Stores the file of a trace; replaces a trace with the same name.
     pub(crate) fn add_trace(&mut self, name: &str, content: &[u8]) {
         self.contents.insert(name.to_owned(), content.to_vec());
         self.traces = Traces::new();
@@ -34,10 +34,10 @@ impl Session {
         self.files.presets.insert(name.to_owned(), text.to_owned());
     }
 
-    /// Stores a recorded link's file; returns a description of its content as JSON.
+    /// Stores the file of a recorded link; returns a description of its content as JSON.
     ///
     /// # Errors
-    /// The reason why it is not a recording.
+    /// The reason why the file is not a recording.
     pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) -> Result<String, String> {
         let read = cwndlab_trace::read(content, &ReadOptions::default())
             .map(|reading| (reading.understood.to_string(), reading.trace.period()));
@@ -54,7 +54,7 @@ impl Session {
         Ok(json!({ "understood": understood, "duration_s": duration_s }).to_string())
     }
 
-    /// Makes the scenario of a request and stores its traces.
+    /// Creates the scenario for a request, and stores its traces.
     ///
     /// # Errors
     /// Problems with the request, its link or its recordings.
@@ -95,7 +95,7 @@ impl Session {
     }
 }
 
-/// Version and behaviour epoch, as JSON.
+/// Returns the version and the behaviour epoch, as JSON.
 pub(crate) fn version() -> String {
     let (version, epoch) = (env!("CARGO_PKG_VERSION"), BEHAVIOUR_EPOCH);
     json!({ "cwndlab": version, "behaviour_epoch": epoch }).to_string()

@@ -1,11 +1,12 @@
-//! Encodes a run's tables as bytes that JavaScript reads without copying.
+//! Encodes the tables of a run as bytes that JavaScript reads without copying them.
 //!
-//! The bytes begin with the length of the header (32 bits, little-endian) and the header as JSON;
-//! from the next multiple of 8, the columns follow. In the header, each table is a list of pairs of
-//! a column's name and its values: a list with `null` for undefined values or, for numbers of one
-//! type, `{"type": "f64", "offset": 16, "length": 300}`, with the offset in bytes from the first
-//! column, a multiple of 8, and `NaN` for undefined values. Beside the tables, the header also
-//! places a capture as a column of bytes, `pcap`, and the decision's input, `figures`.
+//! The bytes begin with the length of the header (32 bits, little-endian), followed by the header
+//! as JSON. The columns follow at the next multiple of 8. In the header, each table is a list of
+//! pairs; a pair contains the name and the values of a column. Values are a list, with `null` for
+//! undefined values, or for numbers of one type `{"type": "f64", "offset": 16, "length": 300}`.
+//! The offset is in bytes from the first column and a multiple of 8; undefined values are `NaN`.
+//! In addition to the tables, the header describes a capture (`pcap`) and the input of the
+//! decision (`figures`) as columns.
 
 use cwndlab_scenario::{
     Acks, Column, Events, FlowSummary, LinkSummary, RunOutput, Samples, Values,
@@ -87,7 +88,7 @@ fn numbers<T: Copy, const N: usize>(
     place(name, values.len(), values.iter().flat_map(|&value| bytes(value)), blobs)
 }
 
-/// Appends a column and returns its place.
+/// Appends a column and returns a description of its place.
 fn place(
     name: &str,
     length: usize,
