@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyByteArray;
 
-/// A numeric type that NumPy also has.
+/// A numeric type that also exists in NumPy.
 pub(crate) trait Number: Copy {
-    /// NumPy's name of the type, in native byte order.
+    /// NumPy's name of the numeric type, in native byte order.
     const DTYPE: &'static str;
 
-    /// Append the bytes of the number in native byte order.
+    /// Appends the bytes of the number in native byte order.
     fn write(self, bytes: &mut Vec<u8>);
 }
 
@@ -27,7 +27,7 @@ macro_rules! numbers {
 
 numbers!(u8 => "u1", u16 => "u2", u32 => "u4", u64 => "u8", f64 => "f8");
 
-/// Copy numbers into a writable one-dimensional NumPy array.
+/// Copies numbers to a writable one-dimensional NumPy array.
 pub(crate) fn array<'py, T: Number>(py: Python<'py>, numbers: &[T]) -> PyResult<Bound<'py, PyAny>> {
     static FROM_BUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let mut bytes = Vec::with_capacity(size_of_val(numbers));

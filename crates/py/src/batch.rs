@@ -1,4 +1,4 @@
-//! Executes many runs in one call, so that they share its overhead.
+//! Executes many runs in one call, so that the cost of a call is shared.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::array::array;
 use crate::{Stop, columns, errors, loaded, read_traces};
 
-/// A batch ends when it has this many recorded rows, to bound its memory.
+/// Number of recorded rows at which a batch ends, so that its memory is limited.
 const FULL_ROWS: usize = 1 << 16;
 
 /// Concatenated results of the runs of a batch.
@@ -38,12 +38,12 @@ struct Owners {
 }
 
 impl Batch {
-    /// The position of the next run.
+    /// The position of the next run in the batch.
     fn position(&self) -> u32 {
         self.errors.len() as u32
     }
 
-    /// Adds a run, whose recording begins with `earlier`.
+    /// Adds a run to the batch; the run's recording begins with `earlier`.
     fn add(&mut self, mut earlier: Recording, output: RunOutput) {
         let run = self.position();
         let RunOutput { flows, links, samples, events, acks, pcap } = output;
@@ -60,8 +60,8 @@ impl Batch {
         self.errors.push(None);
     }
 
-    /// Whether the next run needs another batch: enough rows, or a capture, which belongs to one
-    /// run.
+    /// Whether the next run needs another batch, because this one has enough rows or contains a
+    /// capture, which belongs to one run.
     fn is_full(&self) -> bool {
         let Owners { samples, events, acks, .. } = &self.owners;
         let rows = samples.len() + events.len() + acks.len();
@@ -144,7 +144,7 @@ pub(crate) fn run_many<'py>(
     batch.into_dictionary(py)
 }
 
-/// Passes part of a recording to Python, with the position of its run.
+/// Passes part of a recording to Python, with the position of its run in the batch.
 fn give(py: Python<'_>, take: &Py<PyAny>, run: u32, part: Recording) -> PyResult<()> {
     let Recording { samples, events, acks, pcap } = part;
     let part = RunOutput { samples, events, acks, pcap, ..RunOutput::default() };

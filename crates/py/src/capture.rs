@@ -1,4 +1,5 @@
-//! The flows of a capture as dictionaries, in integer nanoseconds, microseconds and bytes.
+//! Converts the flows of a capture to dictionaries, with integer nanoseconds, microseconds and
+//! bytes.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -31,14 +32,14 @@ pub(crate) fn analyse_capture<'py>(
     flows.into_iter().map(|flow| as_dict(py, flow)).collect()
 }
 
-/// Sets one dictionary entry for each named field.
+/// Sets a dictionary entry for each of the named fields.
 macro_rules! set {
     ($to:expr, $from:expr, [$($field:ident),* $(,)?]) => {
         $($to.set_item(stringify!($field), $from.$field)?;)*
     };
 }
 
-/// Makes a dictionary of columns: for each named field, a list of its values in all rows.
+/// Creates a dictionary of columns: for each named field, a list of its values in all rows.
 macro_rules! columns {
     ($py:expr, $rows:expr, [$($field:ident),* $(,)?]) => {{
         let columns = PyDict::new($py);

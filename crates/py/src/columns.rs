@@ -1,4 +1,4 @@
-//! Converts a run's output to dictionaries of columns, and lists these columns.
+//! Converts the output of a run to dictionaries of columns, and lists these columns.
 
 use cwndlab_scenario::{
     Acks, Column, Events, FlowSummary, Kind, LinkSummary, RunOutput, Samples, Values,
@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::array::array;
 
-/// The core's tables, their columns, and whether the columns are arrays.
+/// The tables of the simulator, their columns, and whether the columns are arrays.
 const TABLES: [(&str, &[Column], bool); 6] = [
     ("flows", FlowSummary::COLUMNS, false),
     ("links", LinkSummary::COLUMNS, false),
@@ -19,7 +19,7 @@ const TABLES: [(&str, &[Column], bool); 6] = [
     ("saturation", Saturation::COLUMNS, true),
 ];
 
-/// Every column of every table of the core.
+/// Returns every column of every table of the simulator.
 #[pyfunction]
 pub(crate) fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -45,7 +45,7 @@ pub(crate) fn columns(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Converts the complete output of a run.
+/// Converts the complete output of a run to dictionaries of columns.
 pub(crate) fn output(py: Python<'_>, output: RunOutput) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     let flows = FlowSummary::columns(&output.flows);
@@ -62,12 +62,12 @@ pub(crate) fn output(py: Python<'_>, output: RunOutput) -> PyResult<Bound<'_, Py
     Ok(result)
 }
 
-/// Converts the table of a saturated direction.
+/// Converts the results of saturating one direction of a path.
 pub(crate) fn saturation(py: Python<'_>, table: Saturation) -> PyResult<Bound<'_, PyDict>> {
     arrays(py, Saturation::COLUMNS, table.columns())
 }
 
-/// Makes a dictionary of lists, in which `None` is undefined.
+/// Creates a dictionary of lists, in which an undefined value is `None`.
 fn lists<'py>(
     py: Python<'py>,
     columns: &[Column],
@@ -91,7 +91,7 @@ fn lists<'py>(
     Ok(result)
 }
 
-/// Makes a dictionary of arrays; text columns and columns with undefined values become lists.
+/// Creates a dictionary of arrays; columns of text and columns with undefined values become lists.
 fn arrays<'py>(
     py: Python<'py>,
     columns: &[Column],

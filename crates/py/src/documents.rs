@@ -1,10 +1,10 @@
-//! Converts TOML and JSON values between Python and the core.
+//! Converts TOML and JSON values between Python and Rust.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
-/// Converts a Python value to a document; an unsupported value becomes its text.
+/// Converts a Python value to a document; a value of any other type becomes its text.
 pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     read(object, 0)
 }

@@ -1,4 +1,4 @@
-//! Maps errors of the core to Python exceptions; bad input is a `ValueError`.
+//! Converts errors to Python exceptions; bad input is a `ValueError`.
 
 use cwndlab_link::TraceError;
 use cwndlab_scenario::ScenarioError;
@@ -20,7 +20,7 @@ pub(crate) fn run(error: RunError) -> PyErr {
     }
 }
 
-/// Names the trace, the line and the error.
+/// The error in a trace, with the trace's name and the line.
 pub(crate) fn trace(name: &str, error: &TraceError) -> PyErr {
     PyValueError::new_err(format!("{name}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The numerics of the decision for Python: converts lists of numbers to dictionaries of results.
+//! Statistics of the decision, for Python: converts lists of numbers to dictionaries of results.
 
 use cwndlab_judge::{
     Bounds, Choice, Rule, Utilities, decide, logarithms as logarithms_of, population,
@@ -7,7 +7,7 @@ use cwndlab_judge::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Chooses the set of good contestants.
+/// Chooses the set of good algorithms.
 #[pyfunction]
 #[pyo3(signature = (gain, cost, *, price, zone))]
 pub(crate) fn choose_set<'py>(
@@ -56,7 +56,7 @@ fn scores<'py>(py: Python<'py>, choice: &Choice) -> PyResult<Bound<'py, PyList>>
     Ok(list)
 }
 
-/// Relative difference between two rows of logarithms, with its interval.
+/// Relative difference between two rows of logarithms, with its confidence interval.
 #[pyfunction]
 pub(crate) fn relative_change(
     ours: Vec<f64>,
@@ -76,7 +76,7 @@ fn parts(bounds: Bounds) -> (f64, Option<f64>, Option<f64>) {
     (bounds.estimate, low, high)
 }
 
-/// Assesses a choice over a population of networks.
+/// Evaluates a chosen algorithm over a population of similar networks.
 #[pyfunction]
 pub(crate) fn robustness<'py>(
     py: Python<'py>,

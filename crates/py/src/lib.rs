@@ -1,6 +1,6 @@
 //! The Python module `cwndlab._core`, which only converts arguments and results.
 //!
-//! JSON and bytes come in, columns go out; this crate makes no decisions.
+//! The input is JSON and bytes, the output is columns; this crate makes no decisions.
 //! `python/cwndlab/_core.pyi` documents the Python interface.
 
 mod array;
@@ -65,7 +65,7 @@ mod _core {
     }
 }
 
-/// A flag that cancels runs from another thread.
+/// A flag that cancels runs; any thread can set it.
 #[pyclass(frozen, module = "cwndlab._core")]
 struct Stop(Arc<AtomicBool>);
 
@@ -83,8 +83,8 @@ impl Stop {
 
 /// Executes a scenario and releases the GIL meanwhile.
 ///
-/// With `objects`, algorithms compiled at run time, the process must be dedicated to this run,
-/// because a fault in them ends it.
+/// If `objects` names algorithms compiled at run time, the process must be used only for this run,
+/// because a fault in one of them ends the process.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, traces, objects=None, *, record_calls=false, stop=None))]
 fn run<'py>(
@@ -114,7 +114,8 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a scenario and returns its canonical form; with its traces, checks that it can run.
+/// Checks a scenario and returns its canonical form; if the traces are given, also checks that the
+/// scenario can be executed.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, traces=None))]
 fn check_scenario(
@@ -130,19 +131,19 @@ fn check_scenario(
     Ok(scenario.to_json())
 }
 
-/// The seed of a cell's repetition.
+/// The seed of one repetition of a cell.
 #[pyfunction]
 fn run_seed(cell_json: Option<&str>, repetition: u64, study_seed: u64) -> u64 {
     cwndlab_scenario::run_seed(cell_json, repetition, study_seed)
 }
 
-/// A random number of nanoseconds that a run draws under a name.
+/// A random number of nanoseconds that belongs to a name in a run.
 #[pyfunction]
 fn drawn_ns(seed: u64, name: &str, most_ns: u64) -> u64 {
     cwndlab_scenario::drawn_ns(seed, name, most_ns)
 }
 
-/// Measures a path under a source that always sends, and releases the GIL meanwhile.
+/// Measures a path with a source that always has data to send, and releases the GIL meanwhile.
 #[pyfunction]
 fn saturate<'py>(
     py: Python<'py>,
@@ -163,7 +164,8 @@ fn saturate<'py>(
     columns::saturation(py, saturation)
 }
 
-/// Measures the delays of packets, given as their times of sending in ns and their sizes, and releases the GIL meanwhile.
+/// Measures the delays of packets, given as send times in ns and sizes in bytes, and releases the
+/// GIL meanwhile.
 #[pyfunction]
 fn probe(
     py: Python<'_>,
@@ -195,7 +197,7 @@ fn direction_of(name: &str) -> PyResult<Direction> {
     }
 }
 
-/// Adds the traces that a scenario names to those already read.
+/// Adds the traces that a scenario names to the traces that were already read.
 fn read_traces(
     scenario: &Scenario,
     contents: &BTreeMap<String, Vec<u8>>,

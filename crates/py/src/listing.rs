@@ -16,7 +16,7 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// An algorithm's description of itself.
+/// The description of an algorithm, from its C file.
 pub(crate) fn entry(py: Python<'_>, algorithm: Algorithm) -> PyResult<Bound<'_, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("name", algorithm.name())?;

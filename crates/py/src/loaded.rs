@@ -10,10 +10,11 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::listing;
 
-/// For each name, the shared object and the source file's name in messages.
+/// For each name of an algorithm, the path of the shared object, and the name of the source file
+/// in messages.
 pub(crate) type Objects = BTreeMap<String, (PathBuf, String)>;
 
-/// Loads the algorithms that a scenario may name in addition to the built-in ones.
+/// Loads the algorithms that a scenario may name in addition to the built-in algorithms.
 pub(crate) fn load(objects: &Objects) -> PyResult<Algorithms> {
     let mut algorithms = Algorithms::default();
     for (name, (object, file)) in objects {
@@ -26,13 +27,14 @@ fn open(object: &Path, file: &str) -> PyResult<Algorithm> {
     Algorithm::load(object, file).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The files needed to compile an algorithm at run time: text by path below `algorithms/`.
+/// The files needed to compile an algorithm at run time: for each path below `algorithms/`, the
+/// text.
 #[pyfunction]
 pub(crate) fn contract_files() -> BTreeMap<&'static str, &'static str> {
     cwndlab_cc::contract_files().iter().copied().collect()
 }
 
-/// Loads a shared object and describes it like an entry of `algorithms()`.
+/// Loads a shared object and returns a description in the form of an entry of `algorithms()`.
 #[pyfunction]
 pub(crate) fn describe_object<'py>(
     py: Python<'py>,
@@ -42,7 +44,7 @@ pub(crate) fn describe_object<'py>(
     listing::entry(py, open(&object, file)?)
 }
 
-/// Runs the conformance suite on a shared object; returns the first violation, or `None`.
+/// Runs the conformance suite on a shared object; returns the first broken rule, or `None`.
 #[pyfunction]
 pub(crate) fn check_object<'py>(
     py: Python<'py>,
@@ -62,8 +64,8 @@ pub(crate) fn check_object<'py>(
     Ok(Some(result))
 }
 
-/// Layout of a recorded call: hook names, total length, and each field's name, offset, length and
-/// sign.
+/// Layout of a recorded call: names of the hooks, total length, and the name, offset, length and
+/// sign of each field.
 #[pyfunction]
 pub(crate) fn call_layout(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyList::empty(py);

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Protections of the kernel: name, and whether it is available.
+/// Protections of the kernel: their names, and whether each is available.
 #[pyfunction]
 pub(crate) fn protections() -> [(&'static str, bool); 2] {
     let Protection { has_landlock, has_seccomp } = Protection::of_kernel();

@@ -16,10 +16,10 @@ use crate::documents::{from_python, to_python};
 pyo3::import_exception!(cwndlab.errors, CwndlabError);
 pyo3::import_exception!(cwndlab.errors, QuantityError);
 
-/// A link's table, its figures with their paths, and the problems found.
+/// A link's table, its numbers with their paths, and the problems found.
 type Expanded<'py> = (Bound<'py, PyAny>, Vec<(String, i64)>, Refusals<'py>);
 
-/// Problems with their places, each a tuple of keys and positions.
+/// Problems with their places; a place is a tuple of keys and positions.
 type Refusals<'py> = Vec<(Bound<'py, PyTuple>, String)>;
 
 /// Reads a quantity as an integer number of its smallest unit.
@@ -28,7 +28,7 @@ pub(crate) fn parse_quantity(kind: &str, value: &Bound<'_, PyAny>) -> PyResult<i
     known(kind)?.read(&from_python(value)?).map_err(QuantityError::new_err)
 }
 
-/// Formats a number of a quantity's smallest unit.
+/// Formats a quantity, which is given in its smallest unit.
 #[pyfunction]
 pub(crate) fn format_quantity(kind: &str, count: i64) -> PyResult<String> {
     Ok(known(kind)?.format(count))
@@ -39,7 +39,7 @@ fn known(kind: &str) -> PyResult<&'static Quantity> {
         .ok_or_else(|| PyValueError::new_err(format!("there is no quantity called {kind}")))
 }
 
-/// Reads the limit of a queue: its unit and its number.
+/// Reads the limit of a queue: returns its unit and its number.
 #[pyfunction]
 pub(crate) fn parse_queue(value: &Bound<'_, PyAny>) -> PyResult<(&'static str, i64)> {
     let limit = QueueLimit::read(&from_python(value)?).map_err(QuantityError::new_err)?;
@@ -76,7 +76,7 @@ pub(crate) fn parse_link_line<'py>(py: Python<'py>, text: &str) -> PyResult<Boun
     to_python(py, &table)
 }
 
-/// Returns a link's table in canonical form, and the problems found.
+/// Returns a link's table in standard form, and the problems found.
 #[pyfunction]
 pub(crate) fn check_link<'py>(
     py: Python<'py>,
@@ -88,9 +88,9 @@ pub(crate) fn check_link<'py>(
     Ok((to_python(py, &link)?, told(py, &problems)?))
 }
 
-/// Resolves both directions of a checked link for a scenario: the path, whether the reverse
-/// direction has a rate and a queue, the delay to the server in nanoseconds, and the problems
-/// found.
+/// Converts both directions of a checked link to the path of a scenario. Returns the path, whether
+/// the reverse direction has a rate and a queue of its own, the delay to the server in
+/// nanoseconds, and the problems found.
 #[pyfunction]
 pub(crate) fn resolve_link<'py>(
     py: Python<'py>,
@@ -112,8 +112,8 @@ pub(crate) fn resolve_link<'py>(
     })
 }
 
-/// Returns a checked link with the keys of its preset and its short keys expanded, each figure in
-/// its smallest unit with its path, and the problems found.
+/// Returns a checked link with the keys of its preset added and its short keys expanded, each
+/// number in its smallest unit with its path, and the problems found.
 #[pyfunction]
 pub(crate) fn expand_link<'py>(
     py: Python<'py>,
@@ -129,7 +129,7 @@ pub(crate) fn expand_link<'py>(
     }
 }
 
-/// Reads a preset; its links' tables are in canonical form.
+/// Reads a preset; the tables of its links are in standard form.
 #[pyfunction]
 pub(crate) fn read_preset<'py>(
     py: Python<'py>,
@@ -141,7 +141,7 @@ pub(crate) fn read_preset<'py>(
     to_python(py, &preset.document)
 }
 
-/// Capacity of a wire's queue on a path with this round-trip time.
+/// Size of the queue of a wire on a path with this round-trip time.
 #[pyfunction]
 pub(crate) fn queue_size<'py>(
     py: Python<'py>,
@@ -165,13 +165,13 @@ pub(crate) fn queue_size<'py>(
     Ok(Some(fields))
 }
 
-/// Path and text of each figure of a cell or a Wi-Fi channel that differs from its default.
+/// Path and text of each setting of a cell or a Wi-Fi channel that differs from its default.
 #[pyfunction]
 pub(crate) fn medium_figures(path_json: &str) -> PyResult<Vec<(String, String)>> {
     Ok(cwndlab_texts::figures_of(&parsed(path_json)?))
 }
 
-/// Removes from a path everything that equals its default.
+/// Removes from a path all values that equal their defaults.
 #[pyfunction]
 pub(crate) fn without_defaults<'py>(
     py: Python<'py>,
@@ -180,7 +180,7 @@ pub(crate) fn without_defaults<'py>(
     to_python(py, &cwndlab_texts::without_defaults(&parsed(path_json)?))
 }
 
-/// The JSON Schema definitions of a link and everything in it.
+/// The JSON Schema definitions of a link and of all its tables.
 #[pyfunction]
 pub(crate) fn link_definitions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(py, &cwndlab_texts::link_definitions())
@@ -203,7 +203,8 @@ fn told<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Refusals<'py>> {
     each.collect()
 }
 
-/// Files opened by Python: an object with the methods `preset(name)` and `recording(...)`.
+/// Files that Python opens, through an object with the methods `preset(name)` and
+/// `recording(...)`.
 struct PythonFiles<'a, 'py> {
     object: &'a Bound<'py, PyAny>,
     failure: RefCell<Option<PyErr>>,
@@ -214,7 +215,7 @@ impl<'a, 'py> PythonFiles<'a, 'py> {
         Self { object, failure: RefCell::default() }
     }
 
-    /// Returns an error that the user cannot correct, if there was one.
+    /// Returns an error that the user cannot correct, if one occurred.
     fn failure(&self) -> PyResult<()> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors;
 
-/// Reads a trace in any supported format and describes it.
+/// Reads a trace in any supported form, and describes it.
 #[pyfunction]
 #[pyo3(signature = (content, name, *, column=None, unit=None, time_column=None, time_unit=None))]
 pub(crate) fn read_trace<'py>(
@@ -25,7 +25,7 @@ pub(crate) fn read_trace<'py>(
     facts(py, &reading.map_err(|error| errors::trace(name, &error))?)
 }
 
-/// Reads the files of a folder as both directions of a recorded network.
+/// Reads the files of a folder as a recorded network with both directions.
 #[pyfunction]
 pub(crate) fn read_trace_folder<'py>(
     py: Python<'py>,
@@ -43,7 +43,7 @@ pub(crate) fn read_trace_folder<'py>(
     Ok(result)
 }
 
-/// Reads packet trains recorded under light load and describes them.
+/// Reads packet trains that were recorded under light load, and describes them.
 #[pyfunction]
 pub(crate) fn read_packet_trains<'py>(
     py: Python<'py>,
