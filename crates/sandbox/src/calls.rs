@@ -13,13 +13,14 @@ const ARCHITECTURE: u32 = 0xc000_00b7; // AUDIT_ARCH_AARCH64
 /// Bit that marks calls of the x32 ABI.
 const X32_BIT: u32 = 0x4000_0000;
 
-/// Offsets in `struct seccomp_data`.
+/// Offset of the system call number in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const INSTRUCTION: u32 = 8;
 const ARGUMENTS: u32 = 16;
 
-/// Calls that the worker may make with any arguments: memory, open files, clocks, waiting threads.
+/// System calls that the worker process may make with any arguments: memory, open files, clocks,
+/// and waiting for threads.
 const OF_WORKER: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
@@ -104,7 +105,7 @@ const OF_WORKER: &[c_long] = &[
     libc::SYS_arch_prctl,
 ];
 
-/// Calls that no compiler needs.
+/// System calls that a compiler does not need.
 const NOT_OF_COMPILER: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -128,7 +129,7 @@ const NOT_OF_COMPILER: &[c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Actions of a filter.
+/// Filter action that permits a system call.
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const TRAP: u32 = libc::SECCOMP_RET_TRAP;
 
@@ -146,7 +147,7 @@ pub(crate) fn is_available() -> bool {
     status == 0
 }
 
-/// Installs a filter for all threads of this process, in one system call.
+/// Installs a filter for all threads of this process at once.
 pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     // SAFETY: the kernel copies the program. PR_SET_NO_NEW_PRIVS was set with the capabilities.
@@ -161,7 +162,7 @@ pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The worker's filter: any call that is not listed traps.
+/// The filter of the worker process: any system call that is not listed raises SIGSYS.
 pub(crate) fn of_worker() -> Vec<sock_filter> {
     let mut filter = beginning();
     filter.extend(from_library());
@@ -216,7 +217,7 @@ pub(crate) fn of_worker() -> Vec<sock_filter> {
     filter
 }
 
-/// The compiler's filter: the listed calls are refused.
+/// The compiler's filter: the listed system calls fail with an error.
 pub(crate) fn of_compiler() -> Vec<sock_filter> {
     let mut filter = beginning();
     for &call in NOT_OF_COMPILER {
@@ -226,7 +227,8 @@ pub(crate) fn of_compiler() -> Vec<sock_filter> {
     filter
 }
 
-/// Traps calls of other architectures; leaves the call number loaded.
+/// Instructions that reject system calls of other architectures and then load the number of the
+/// system call.
 fn beginning() -> Vec<sock_filter> {
     vec![
         load(ARCHITECTURE_AT),
@@ -238,7 +240,8 @@ fn beginning() -> Vec<sock_filter> {
     ]
 }
 
-/// Continues if the C library, the loader or the vDSO makes the call, and traps otherwise.
+/// Instructions that continue if the C library, the loader or the vDSO made the system call, and
+/// raise SIGSYS otherwise.
 fn from_library() -> Vec<sock_filter> {
     let ranges: Vec<(u64, u64)> = library_code();
     // For each range: compare the high word and skip the range if it differs; compare the low word
@@ -259,9 +262,11 @@ fn from_library() -> Vec<sock_filter> {
     filter
 }
 
-/// Code of the C library, the loader and the vDSO, in ranges that do not cross 4 GiB.
+/// Address ranges of the code of the C library, the loader and the vDSO; no range crosses a 4 GiB
+/// boundary.
 fn library_code() -> Vec<(u64, u64)> {
-    /// Addresses within these objects: `openat`, the loader's base and the vDSO.
+    /// One address within each of these objects: the function `openat`, the loader's base and the
+    /// vDSO.
     fn wanted() -> [u64; 3] {
         // SAFETY: the calls have no preconditions.
         unsafe {
@@ -300,7 +305,7 @@ fn library_code() -> Vec<(u64, u64)> {
     found
 }
 
-/// Splits a range at a 4 GiB boundary.
+/// Splits an address range at a 4 GiB boundary.
 fn split(begin: u64, end: u64) -> Vec<(u64, u64)> {
     let edge = ((begin >> 32) + 1) << 32;
     if end < edge { vec![(begin, end)] } else { vec![(begin, edge - 1), (edge, end)] }
@@ -320,7 +325,8 @@ const fn answer(action: u32) -> sock_filter {
     instruction(libc::BPF_RET | libc::BPF_K, action, 0, 0)
 }
 
-/// Skips `yes` instructions if equal, else `no`.
+/// Skips `yes` instructions if the loaded value equals the constant, and `no` instructions
+/// otherwise.
 const fn jump_if_is(value: u32, yes: u8, no: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value, yes, no)
 }
@@ -337,7 +343,8 @@ const fn jump_always(over: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JA, over as u32, 0, 0)
 }
 
-/// Executes `then`, which ends with an answer, for calls of this number; the number is loaded.
+/// Executes the instructions `then` for system calls of this number, which must be loaded; `then`
+/// ends with an action.
 fn on(call: u32, then: &[sock_filter]) -> Vec<sock_filter> {
     let mut block = vec![jump_if_is(call, 0, then.len() as u8)];
     block.extend_from_slice(then);

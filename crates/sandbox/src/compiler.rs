@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use crate::limits;
 
-/// Limit for each of the two outputs; a preprocessed kernel source needs a twentieth of it.
+/// Maximum size of standard output and of standard error; a preprocessed kernel source needs a
+/// twentieth of this.
 const MOST_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// Result of a compiler.
+/// The exit status and outputs of a compiler that ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// Exit status, or the negative number of the signal that ended it.
+    /// Exit status, or the negative number of the signal that ended the compiler.
     pub status: i32,
     /// Standard output.
     pub output: Vec<u8>,
@@ -30,20 +31,20 @@ pub struct Finished {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunCompilerError {
-    /// It could not be started, or a protection could not be applied.
+    /// The compiler could not be started, or a protection could not be applied.
     #[error("cannot be started: {0}")]
     Start(#[from] io::Error),
-    /// It exceeded the time limit and was killed.
-    #[error("had not ended after {0} s")]
+    /// The compiler exceeded the time limit and was killed; the value is the limit in seconds.
+    #[error("did not end within {0} s")]
     TimeLimit(u64),
-    /// It exceeded the output limit and was killed.
+    /// The compiler exceeded the limit on its output and was killed.
     #[error("printed more than {} MB", MOST_OUTPUT_BYTES >> 20)]
     Output,
 }
 
-/// Runs a command that may read below `readable` and change files below `writable` only.
+/// Runs a command that may only read below `readable` and change files below `writable`.
 ///
-/// It can open no socket and trace no process, and has no capability except reading other users'
+/// The command cannot open sockets or trace processes. Its only capability is to read other users'
 /// files.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! Restricts file access with Landlock (Linux 5.13), and network and signals with its later ABIs.
+//! Restricts file access with Landlock (Linux 5.13), and network access and signals with later
+//! versions of Landlock.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use landlock::{
     RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 
-/// The requested version; an older kernel applies what it has.
+/// The requested version of Landlock; an older kernel applies the restrictions that it supports.
 const ABI_ASKED: ABI = ABI::V6;
 
 /// Whether the running kernel has Landlock enabled.

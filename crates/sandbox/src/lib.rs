@@ -1,11 +1,12 @@
-//! Removes the rights that a user's algorithm, and the compiler that reads it, do not need.
+//! Removes rights that a user's algorithm, and the compiler that reads this algorithm, do not
+//! need.
 //!
-//! [`confine_worker`] is for the process that loads the compiled algorithm: it may read some
-//! folders and compute. [`run_compiler`] starts a compiler that may read some folders and write
-//! one. Both use the protections of the kernel: Landlock for files (Linux 5.13), seccomp for system
-//! calls, dropped capabilities and resource limits. Protections that the kernel lacks are skipped;
-//! [`Protection::of_kernel`] lists those that exist. Nothing here hides what the process read
-//! before it was confined.
+//! [`confine_worker`] confines the process that loads the compiled algorithm: the process may read
+//! some folders and compute. [`run_compiler`] starts a compiler that may read some folders and
+//! write one folder. Both functions use the protections of the kernel: Landlock for files (Linux
+//! 5.13), seccomp for system calls, dropped capabilities and resource limits. Protections that the
+//! kernel lacks are skipped; [`Protection::of_kernel`] lists the available ones. Anything that the
+//! process read before it was confined stays readable.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod calls;
@@ -22,7 +23,7 @@ pub use compiler::{Finished, RunCompilerError, run_compiler};
 use std::io;
 use std::path::PathBuf;
 
-/// The kernel's means to confine a process.
+/// The kernel's protections against a harmful process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protection {
     /// Landlock, which restricts the files that a process may read and write.
@@ -53,11 +54,12 @@ impl Protection {
 /// Confines this process permanently: it may read below `readable`, compute, and use its open
 /// files.
 ///
-/// It must have only one thread, because Landlock applies to the calling thread and its
+/// The process must have only one thread, because Landlock applies to the calling thread and its
 /// descendants.
 ///
-/// A system call that is not allowed raises SIGSYS. This includes every system call made by code
-/// outside the C library, the loader and the vDSO: an algorithm has no reason to make one.
+/// A system call that is not allowed raises SIGSYS, and so does every system call made by code
+/// outside the C library, the loader and the vDSO: an algorithm has no reason to make system
+/// calls.
 ///
 /// # Errors
 /// If the kernel has a protection but fails to apply it.

@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// Memory of the worker: room for the tables of a long run.
+/// Memory limit of the worker process: room for the tables of a long run.
 const WORKER_MEMORY_BYTES: u64 = 8 << 30;
-/// Memory of the compiler: optimising a large kernel source needs a tenth of it.
+/// Memory limit of the compiler: optimising a large kernel source needs a tenth of it.
 const COMPILER_MEMORY_BYTES: u64 = 2 << 30;
-/// The worker writes only its messages to files; the compiler writes objects.
+/// Limit on the size of a file that the worker process writes: it only writes messages to files.
 const WORKER_FILE_BYTES: u64 = 1 << 20;
 const COMPILER_FILE_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
@@ -18,7 +18,7 @@ pub(crate) fn limit_worker() -> io::Result<()> {
     set(libc::RLIMIT_NOFILE as _, OPEN_FILES)
 }
 
-/// Called between fork and exec; makes system calls only.
+/// Sets the compiler's limits. Called between fork and exec, so it makes only system calls.
 pub(crate) fn limit_compiler(time_limit_s: u64) -> io::Result<()> {
     set(libc::RLIMIT_CORE as _, 0)?;
     set(libc::RLIMIT_CPU as _, time_limit_s)?;
@@ -26,7 +26,7 @@ pub(crate) fn limit_compiler(time_limit_s: u64) -> io::Result<()> {
     set(libc::RLIMIT_FSIZE as _, COMPILER_FILE_BYTES)
 }
 
-/// Lowers a limit; a lower existing limit stays.
+/// Lowers a resource limit; a limit that is already lower stays.
 fn set(resource: libc::c_int, most: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is valid for both calls.
@@ -43,9 +43,10 @@ fn set(resource: libc::c_int, most: u64) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub(crate) const READ_SEARCH: u32 = 2;
 
-/// Drops every capability except those in `kept`, also for programs that this process starts.
+/// Drops every capability except those in `kept`, for this process and the programs that it
+/// starts.
 ///
-/// Makes system calls only.
+/// Safe between fork and exec, because the function makes only system calls.
 #[cfg(target_os = "linux")]
 pub(crate) fn drop_capabilities(kept: &[u32]) -> io::Result<()> {
     /// `_LINUX_CAPABILITY_VERSION_3`.
