@@ -1,10 +1,11 @@
-//! Applications produce and consume the data of a flow: small state machines without a clock.
+//! Applications, which produce and consume the data of a flow; each is a small state machine
+//! without a clock.
 //!
-//! An application acts at both ends of its flow: the *sender* and the *receiver* of the data. It
-//! acts after its end of the connection has received a segment, and at the times that it
-//! requested. Both ends immediately read all data that have arrived; only the amount of data is
-//! modelled, not their content. The connection is anything that behaves like a socket: an endpoint
-//! of the simulator, or a socket of the kernel.
+//! An application acts at both ends of its flow: at the *sender* and at the *receiver* of the
+//! data. It acts after its end of the connection has received a segment, and at the times that it
+//! requested. Both ends immediately read all data that have arrived. Only the amount of data is
+//! modelled, not their content. The connection can be an endpoint of the simulator or a socket of
+//! the kernel.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -38,9 +39,9 @@ const PARETO_SHAPE: f64 = 1.5;
 #[derive(Debug)]
 pub struct Application {
     kind: Kind,
-    /// When the application next acts without input.
+    /// Time at which the application next acts without input.
     wake: Time,
-    /// Whether the transfer is complete: the receiver has read the last byte.
+    /// Whether the transfer is complete, which means that the receiver has read the last byte.
     is_complete: bool,
     /// Whether the application has closed the sender's side.
     has_closed: bool,
@@ -82,7 +83,7 @@ enum Kind {
 }
 
 impl Application {
-    /// Creates a flow's application with its own random stream.
+    /// Creates the application of a flow with its own stream of random numbers.
     pub fn new(config: &ApplicationConfig, stream: Stream) -> Self {
         let kind = match *config {
             ApplicationConfig::Bulk {} => Kind::Bulk { block_left: BLOCK_BYTES },
@@ -152,13 +153,13 @@ impl Application {
         }
     }
 
-    /// When the application next acts without input.
+    /// Time at which the application next acts without input.
     #[inline]
     pub fn wake_time(&self) -> Time {
         self.wake
     }
 
-    /// Whether the transfer is complete: the receiver has read the last byte.
+    /// Whether the transfer is complete, which means that the receiver has read the last byte.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -172,7 +173,8 @@ impl Application {
         )
     }
 
-    /// Whether the application only reads at the receiver, until the sender has closed.
+    /// Whether the application at the receiver only reads until the sender has closed the
+    /// connection.
     #[inline]
     pub fn only_reads(&self) -> bool {
         matches!(self.kind, Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. })
@@ -198,8 +200,8 @@ impl Application {
         }
     }
 
-    /// The results that the user experiences in the window from `from` to `until`, for a flow that
-    /// started at `start`.
+    /// The application's results from the user's point of view, in the window from `from` to
+    /// `until`, for a flow that started at `start`.
     pub fn outcome(&self, start: Time, from: Time, until: Time) -> Outcome {
         match &self.kind {
             Kind::RequestResponse(exchange) => outcome_of(&exchange.responses, from, until),
@@ -225,7 +227,7 @@ impl Application {
         }
     }
 
-    /// Handles the establishment of the sender's connection.
+    /// Handles the event that the sender's connection is established.
     pub fn handle_sender_established(&mut self, now: Time) {
         match &mut self.kind {
             Kind::OnOff { on, distribution, stream, is_on, .. } => {
@@ -245,7 +247,7 @@ impl Application {
         }
     }
 
-    /// Handles the establishment of the receiver's connection.
+    /// Handles the event that the receiver's connection is established.
     pub fn handle_receiver_established(&mut self, now: Time) {
         match &mut self.kind {
             Kind::RequestResponse(exchange) => exchange.begin_request(now),
@@ -256,7 +258,7 @@ impl Application {
         }
     }
 
-    /// Handles a time that the application requested.
+    /// Handles the passing of a time that the application requested.
     pub fn handle_wake(&mut self, now: Time) {
         self.wake = Time::NEVER;
         match &mut self.kind {
@@ -381,7 +383,7 @@ impl Application {
         }
     }
 
-    /// Ends the application: the sender writes nothing more and closes.
+    /// Ends the application: the sender writes no more data and closes the connection.
     pub fn stop<C: Connection>(&mut self, now: Time, sender: &mut C) {
         self.wake = Time::NEVER;
         match &mut self.kind {
@@ -404,7 +406,7 @@ impl Application {
     }
 }
 
-/// Results of an application with requests.
+/// Results of an application that sends requests.
 fn outcome_of(times: &Times, from: Time, until: Time) -> Outcome {
     let sorted_ms = times.sorted_ms(from, until);
     Outcome {
@@ -432,7 +434,7 @@ fn write_blocks<C: Connection>(now: Time, connection: &mut C, block_left: &mut u
     }
 }
 
-/// Draws a time with the given mean, at least a nanosecond.
+/// Draws a time with the given mean, at least one nanosecond.
 fn draw(mean: Duration, distribution: Distribution, stream: &mut Stream) -> Duration {
     let mean_nanos = mean.as_nanos() as f64;
     let nanos = match distribution {

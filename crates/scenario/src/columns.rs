@@ -1,18 +1,18 @@
-//! The columns of a run's tables. The field that holds a column's values defines its name, unit,
-//! type and meaning, so that there is only one list of columns.
+//! The columns of a run's tables. Each column's name, unit, type and meaning are defined by the
+//! field that holds its values, so there is only one list of columns.
 
 /// A column of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Name, which ends in its unit.
+    /// Name of the column, which ends in its unit.
     pub name: &'static str,
-    /// Kind of its values.
+    /// Kind of the column's values.
     pub kind: Kind,
-    /// Whether a value can be undefined: `None`, or `NaN` in a column of floats.
+    /// Whether a value of the column can be undefined: `None`, or `NaN` in a column of floats.
     pub can_be_undefined: bool,
-    /// Type of its values in Rust.
+    /// Type of the column's values in Rust.
     pub rust_type: &'static str,
-    /// Doc comment of its field.
+    /// Doc comment of the field that holds the column's values.
     pub meaning: &'static str,
 }
 
@@ -27,7 +27,8 @@ pub enum Kind {
     Real,
 }
 
-/// Suffixes of names and their units. If two suffixes match, the longer one precedes the other.
+/// Suffixes of column names and their units. If two suffixes match, the longer one comes first in
+/// this list.
 const UNITS: [(&str, &str); 9] = [
     ("_mbit_s", "Mbit/s"),
     ("_pkts", "packets"),
@@ -41,20 +42,20 @@ const UNITS: [(&str, &str); 9] = [
 ];
 
 impl Column {
-    /// Creates the column of a field.
+    /// Creates the column that a field defines.
     pub const fn of<T: Cell>(name: &'static str, meaning: &'static str) -> Self {
         let (kind, can_be_undefined, rust_type) = (T::KIND, T::CAN_BE_UNDEFINED, T::NAME);
         Self { name, kind, can_be_undefined, rust_type, meaning }
     }
 
-    /// Unit at the end of the name; empty for a word, a count or an index.
+    /// Unit at the end of the column's name; empty for a word, a count or an index.
     pub fn unit(&self) -> &'static str {
         let found = UNITS.iter().find(|(suffix, _)| self.name.ends_with(suffix));
         found.map_or("", |(_, unit)| unit)
     }
 }
 
-/// The values of a column.
+/// The values of a column, in order of the rows.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
     /// Words created at run time.
@@ -69,23 +70,23 @@ pub enum Values {
     U32(Vec<u32>),
     /// Large counts.
     U64(Vec<u64>),
-    /// Measures; `NaN` is undefined.
+    /// Measured values; `NaN` is undefined.
     F64(Vec<f64>),
     /// Counts that can be undefined.
     SomeU32(Vec<Option<u32>>),
     /// Large counts that can be undefined.
     SomeU64(Vec<Option<u64>>),
-    /// Measures that can be undefined.
+    /// Measured values that can be undefined.
     SomeF64(Vec<Option<f64>>),
 }
 
 /// A type that a column's values can have.
 pub trait Cell: Sized {
-    /// Kind of these values.
+    /// Kind of the values of this type.
     const KIND: Kind;
-    /// Whether a value can be undefined.
+    /// Whether a value of this type can be undefined.
     const CAN_BE_UNDEFINED: bool;
-    /// Name of the type in Python.
+    /// Name of this type in Python.
     const NAME: &'static str;
 
     /// Converts a column of this type.
@@ -117,7 +118,8 @@ cell!(Option<u32>, SomeU32, Integer, true, "uint32");
 cell!(Option<u64>, SomeU64, Integer, true, "uint64");
 cell!(Option<f64>, SomeF64, Real, true, "float64");
 
-/// A struct whose fields are a table's columns: as single rows, or as whole columns.
+/// Defines a struct whose fields are the columns of a table, either as single rows or as whole
+/// columns.
 #[macro_export]
 macro_rules! table {
     ($(#[$attribute:meta])* row $name:ident {
@@ -134,7 +136,7 @@ macro_rules! table {
                 $($crate::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
             ];
 
-            /// The rows of a table as columns, in the order of `COLUMNS`.
+            /// Converts the rows of a table to columns, in the order of `COLUMNS`.
             pub fn columns(rows: &[Self]) -> Vec<$crate::Values> {
                 vec![$($crate::Cell::values(
                     rows.iter().map(|row| row.$field.clone()).collect(),
@@ -161,7 +163,7 @@ macro_rules! table {
                 $($crate::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
             ];
 
-            /// The columns, in the order of `COLUMNS`.
+            /// The columns of this table, in the order of `COLUMNS`.
             pub fn columns(self) -> Vec<$crate::Values> {
                 vec![$($crate::Cell::values(self.$field),)*]
             }

@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-/// A scenario that cannot be run.
+/// An error in a scenario, which therefore cannot be run.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{path}: {message}")]
 pub struct ScenarioError {
-    /// Place in the JSON, such as `flows[1].sender.algorithm`.
+    /// Place of the error in the JSON, such as `flows[1].sender.algorithm`.
     pub path: String,
-    /// The problem at that place.
+    /// The error at this place.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
-//! Names of files that a caller writes next to its results.
+//! Names of the files that a caller writes next to its results.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Longest name that most file systems allow.
+/// Maximum length of a file name in most file systems.
 const MAX_BYTES: usize = 255;
 
 /// The name of a file, without a folder.
@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 255;
 #[serde(try_from = "String", into = "String")]
 pub struct FileName(String);
 
-/// A text that is not the name of a file.
+/// The error for a text that is not a file name, for example because it contains a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "`{0}` is not the name of a file in the folder of the run; write a plain name such as \

@@ -1,10 +1,10 @@
 //! Scenarios and their results: the part of a run that the simulator and the kernel backend share.
 //!
 //! [`Scenario`] describes the run. [`Application`] produces and consumes a flow's data over a
-//! [`Connection`], which is anything that behaves like a socket. [`FlowRecord`] collects a flow's
-//! measurements; [`flow_summary`] and [`link_summaries`] convert them to the rows of [`RunOutput`],
-//! so a column has the same meaning in all backends. Nothing here reads a clock, a socket or a
-//! file.
+//! [`Connection`], which is an endpoint of the simulator or a socket. [`FlowRecord`] collects a
+//! flow's measurements; [`flow_summary`] and [`link_summaries`] convert them to the rows of
+//! [`RunOutput`], so a column has the same meaning in all backends. This crate uses no clock,
+//! socket or file.
 
 mod application;
 mod columns;

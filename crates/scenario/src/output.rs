@@ -1,7 +1,7 @@
-//! The results of a run: a summary per flow and per stage, and optional columns.
+//! The results of a run: a summary of each flow and of each stage, and optional tables.
 //!
-//! An undefined value (the RTT of a flow without a sample, the completion of a transfer that did
-//! not end) is `None`, or `NaN` in columns; it is never 0.
+//! An undefined value is `None`, or `NaN` in columns, and never 0. Examples are the RTT of a flow
+//! without a sample and the completion time of a transfer that did not end.
 
 use serde::Serialize;
 
@@ -10,35 +10,36 @@ use crate::table;
 /// All results of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunOutput {
-    /// One summary per flow, in the scenario's order.
+    /// One summary per flow, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
-    /// One summary per stage of the path, forward first.
+    /// One summary per stage of the path; stages of the forward direction come first.
     pub links: Vec<LinkSummary>,
-    /// Samples at an interval, if the scenario asks for them.
+    /// Samples at regular intervals, if the scenario requests them.
     pub samples: Option<Samples>,
-    /// Events, if the scenario asks for them.
+    /// Events, if the scenario requests them.
     pub events: Option<Events>,
-    /// Every ACK that a data sender received, if the scenario asks for it.
+    /// Every ACK that a data sender received, if the scenario requests this table.
     pub acks: Option<Acks>,
-    /// The packets at the data senders' interfaces as a pcap file, if the scenario asks for it.
+    /// The packets at the data senders' interfaces as a pcap file, if the scenario requests a
+    /// capture.
     pub pcap: Option<Vec<u8>>,
 }
 
-/// Part of a run's optional recordings, with the same columns as [`RunOutput`].
+/// Part of the optional tables of a run, with the same columns as [`RunOutput`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Recording {
-    /// Samples at an interval.
+    /// Samples at regular intervals.
     pub samples: Option<Samples>,
     /// Events.
     pub events: Option<Events>,
     /// Every ACK that a data sender received.
     pub acks: Option<Acks>,
-    /// Bytes of the capture.
+    /// Bytes of the pcap file.
     pub pcap: Option<Vec<u8>>,
 }
 
 impl Recording {
-    /// Appends a later recording.
+    /// Appends a recording of later times.
     pub fn append(&mut self, later: Self) {
         append(&mut self.samples, later.samples, Samples::append);
         append(&mut self.events, later.events, Events::append);

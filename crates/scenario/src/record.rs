@@ -1,38 +1,39 @@
-//! The running totals of one flow, which are updated as segments pass, and read after the run.
+//! The running totals of one flow, which are updated as segments pass and read after the run.
 
 use cwndlab_packet::{Retransmissions, SeqNumber};
 use cwndlab_units::{Bytes, Duration, Histogram, Time};
 
-/// Accurate to 0.2 %; round trips of 4.5 minutes and more share a bucket.
+/// Histogram of round-trip times, accurate to 0.2 %; round-trip times of 4.5 minutes and more
+/// share a bucket.
 type RttHistogram = Histogram<8, { (1 << 28) - 1 }>;
 
 /// Running totals of one flow: of its packets and of its two ends.
 #[derive(Debug)]
 pub struct FlowRecord {
-    /// First and last moment of the window for means and rates.
+    /// Start of the window to which means and rates refer.
     pub(crate) window_start: Time,
     pub(crate) window_end: Time,
-    /// Bytes that each stage in the data's direction could have carried by the window's start and
-    /// end.
+    /// Bytes that each stage in the data's direction could have carried by the start of the
+    /// window.
     pub(crate) offered_at_start: Option<Vec<Option<Bytes>>>,
     pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
-    /// RTT samples in the window.
+    /// RTT samples in the measurement window.
     pub(crate) rtt_us: RttHistogram,
-    /// The smallest RTT of the flow's life; `u32::MAX` before the first sample.
+    /// The minimum RTT over the life of the flow; `u32::MAX` before the first sample.
     least_rtt_us: u32,
-    /// Totals since the flow's start, and their values at the window's start and end.
+    /// Totals since the start of the flow.
     pub(crate) totals: Totals,
     at_start: Option<Totals>,
     at_end: Option<Totals>,
-    /// Whether the window has begun and not ended.
+    /// Whether the measurement window has begun and not ended.
     is_inside: bool,
-    /// The last moment before the window next begins or ends.
+    /// The last moment before the measurement window begins or ends, whichever is next.
     edge: Time,
     pub(crate) retransmissions: Retransmissions,
     pub(crate) marked_pkts: u64,
     pub(crate) cwnd: CwndMean,
     srtt_sum_us: u64,
-    /// Samples in the window before the first RTT.
+    /// Number of samples in the measurement window before the first RTT.
     samples_without_srtt: u64,
     interval: Interval,
 }
@@ -42,14 +43,14 @@ pub struct FlowRecord {
 pub(crate) struct Totals {
     /// Bytes that arrived in the data's direction, including IP headers.
     pub(crate) arrived_bytes: u64,
-    /// Payload sent, and payload read.
+    /// Payload that the sender sent.
     pub(crate) sent_bytes: u64,
     pub(crate) delivered_bytes: u64,
-    /// Number of packets that arrived.
+    /// Number of packets that arrived in the data's direction.
     pub(crate) arrived_pkts: u64,
 }
 
-/// Mean and maximum of the window's samples.
+/// Mean and maximum of the congestion window's samples in the measurement window.
 #[derive(Debug, Default)]
 pub(crate) struct CwndMean {
     sum_pkts: u64,
@@ -57,30 +58,30 @@ pub(crate) struct CwndMean {
     max_pkts: u32,
 }
 
-/// State at the last row of samples.
+/// State at the last row of the table of samples.
 #[derive(Debug, Default)]
 struct Interval {
-    /// Totals at the last row.
+    /// Bytes delivered up to the last row.
     delivered_bytes: u64,
     sent_bytes: u64,
-    /// RTT samples since the last row.
+    /// Sum of the RTT samples since the last row.
     rtt_sum_us: u64,
     rtt_samples: u64,
 }
 
-/// Totals between two rows of samples.
+/// Totals between two rows of the table of samples.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IntervalTotals {
-    /// Payload sent, retransmissions included.
+    /// Payload sent, including retransmissions.
     pub sent_bytes: u64,
     /// Payload that the receiver's application read.
     pub delivered_bytes: u64,
-    /// Mean of the RTT samples; `None` without any.
+    /// Mean of the RTT samples; `None` if there are none.
     pub rtt_ms: Option<f64>,
 }
 
 impl FlowRecord {
-    /// Creates the record of a flow with this window for means and rates.
+    /// Creates the record of a flow with the given measurement window for means and rates.
     pub fn new(window_start: Time, window_end: Time) -> Self {
         Self {
             window_start,
@@ -105,7 +106,8 @@ impl FlowRecord {
 
     /// Advances to `now`.
     ///
-    /// The next counts are inside the window if they are after its start and not after its end.
+    /// Advances to `now`: later counts are inside the measurement window if they are after its
+    /// start and not after its end.
     #[inline]
     fn advance(&mut self, now: Time) {
         if now > self.edge {
@@ -126,12 +128,12 @@ impl FlowRecord {
         self.is_inside = self.at_start.is_some() && self.at_end.is_none();
     }
 
-    /// The smallest RTT of the flow's life; `None` without a sample.
+    /// The minimum RTT over the life of the flow; `None` without a sample.
     pub(crate) fn rtt_base_us(&self) -> Option<u32> {
         (self.least_rtt_us < u32::MAX).then_some(self.least_rtt_us)
     }
 
-    /// Totals in the window so far.
+    /// Totals in the measurement window so far.
     pub(crate) fn in_window(&self) -> Totals {
         let (start, end) = (self.totals_at_start(), self.totals_at_end());
         Totals {
@@ -142,7 +144,7 @@ impl FlowRecord {
         }
     }
 
-    /// The current totals if the window has not begun.
+    /// Totals at the start of the measurement window; the current totals if it has not begun.
     fn totals_at_start(&self) -> Totals {
         self.at_start.unwrap_or(self.totals)
     }
@@ -151,7 +153,7 @@ impl FlowRecord {
         self.at_end.unwrap_or(self.totals)
     }
 
-    /// The window's length, if the flow outlived its warm-up.
+    /// The length of the measurement window, if the flow lasted longer than its warm-up.
     pub fn window(&self) -> Option<Duration> {
         let window = self.window_end.saturating_since(self.window_start);
         (window > Duration::ZERO).then_some(window)
@@ -177,7 +179,7 @@ impl FlowRecord {
         self.retransmissions.handle_ack(SeqNumber(ack));
     }
 
-    /// Ends the window when the flow ends before the run.
+    /// Ends the measurement window if the flow ends before the run.
     pub fn end_window(&mut self, now: Time) {
         self.window_end = self.window_end.min(now);
         if self.is_inside {
@@ -185,22 +187,22 @@ impl FlowRecord {
         }
     }
 
-    /// The window begins after this moment.
+    /// The moment after which the measurement window begins.
     pub fn window_start(&self) -> Time {
         self.window_start
     }
 
-    /// The window's last moment.
+    /// The last moment of the measurement window.
     pub fn window_end(&self) -> Time {
         self.window_end
     }
 
-    /// Payload sent, and payload read, so far.
+    /// Payload sent, and payload read, since the start of the flow.
     pub fn sent_and_delivered_bytes(&self) -> [u64; 2] {
         [self.totals.sent_bytes, self.totals.delivered_bytes]
     }
 
-    /// Begins the next row of samples, and returns the totals since the last one.
+    /// Begins the next row of samples, and returns the totals since the last row.
     pub fn end_interval(&mut self) -> IntervalTotals {
         let Totals { sent_bytes, delivered_bytes, .. } = self.totals;
         let next = Interval { sent_bytes, delivered_bytes, ..Interval::default() };
@@ -212,7 +214,8 @@ impl FlowRecord {
         }
     }
 
-    /// When [`FlowRecord::handle_offered`] must be called next; [`Time::NEVER`] if it need not be.
+    /// Time at which [`FlowRecord::handle_offered`] must be called next; [`Time::NEVER`] if no
+    /// call is needed.
     pub fn next_offered(&self) -> Time {
         let mut next = Time::NEVER;
         if self.offered_at_start.is_none() && self.window().is_some() {
@@ -221,8 +224,9 @@ impl FlowRecord {
         if self.offered_at_end.is_none() { next.min(self.window_end) } else { next }
     }
 
-    /// Records how much each stage in the data's direction could have carried so far, at the first
-    /// call at or after the window's start and at or after its end.
+    /// Records how much each stage in the data's direction could have carried so far. Values are
+    /// kept at the first call at or after the start of the measurement window, and at or after its
+    /// end.
     pub fn handle_offered(&mut self, now: Time, mut offered: impl FnMut() -> Vec<Option<Bytes>>) {
         if self.offered_at_start.is_none() && self.window_start <= now {
             self.offered_at_start = Some(offered());
@@ -232,7 +236,8 @@ impl FlowRecord {
         }
     }
 
-    /// Combines the records of a flow's packets (`self`) and of its ends, observed separately.
+    /// Combines the record of a flow's packets (`self`) with the record of the flow's ends, which
+    /// was made separately.
     #[must_use]
     pub fn joined_with(self, ends: Self) -> Self {
         Self {
@@ -252,7 +257,7 @@ impl FlowRecord {
         self.retransmissions.bursts.end();
     }
 
-    /// Records an RTT sample from an ACK.
+    /// Records the RTT sample that an ACK gave.
     #[inline]
     pub fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
         self.least_rtt_us = self.least_rtt_us.min(rtt_us);
@@ -282,7 +287,8 @@ impl FlowRecord {
         self.totals.delivered_bytes += bytes;
     }
 
-    /// Records one of the samples, every 10 ms, from which the means are computed.
+    /// Records a sample of the congestion window and the smoothed RTT; means are computed from one
+    /// sample every 10 ms.
     pub fn handle_sample(&mut self, now: Time, cwnd_pkts: u32, srtt_us: u32) {
         if now < self.window_start || self.window_end < now {
             return;
@@ -303,7 +309,7 @@ impl FlowRecord {
 }
 
 impl Totals {
-    /// Combines totals of packets with totals observed at the ends.
+    /// Combines the totals of packets with totals that were observed at the ends of the flow.
     fn joined_with(self, ends: Self) -> Self {
         Self { delivered_bytes: ends.delivered_bytes, ..self }
     }

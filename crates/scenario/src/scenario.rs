@@ -1,8 +1,8 @@
-//! The scenario: everything that determines a run, as canonical JSON in SI integers.
+//! The scenario: everything that determines a run, as canonical JSON with integers in SI units.
 //!
 //! A field that is `null` or absent has its default; an unknown key is an error.
-//! [`Scenario::from_json`] checks everything that does not depend on algorithms and traces, and
-//! every error names the place in the JSON.
+//! [`Scenario::from_json`] checks everything that does not depend on algorithms and traces. Every
+//! error names its place in the JSON.
 
 use core::num::NonZeroU16;
 use std::collections::BTreeMap;
@@ -23,32 +23,33 @@ pub const SCENARIO_VERSION: u32 = 1;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Version of the format: [`SCENARIO_VERSION`].
+    /// Version of the scenario's format: [`SCENARIO_VERSION`].
     pub version: u32,
-    /// Seed of every random stream of the run.
+    /// Seed of all random numbers of the run.
     pub seed: u64,
-    /// When the run ends.
+    /// Time at which the run ends.
     #[serde(rename = "duration_ns")]
     pub duration: Duration,
-    /// Time that is excluded at the beginning of each flow's statistics.
+    /// Time at the beginning of each flow that statistics exclude.
     #[serde(rename = "warm_up_ns", default)]
     pub warm_up: Duration,
     /// The network.
     pub path: PathConfig,
-    /// The connections, in any order of start.
+    /// The connections of the run; they may be listed in any order.
     pub flows: Vec<FlowConfig>,
     /// The connections of earlier runs over the same path, the most recent run last.
     ///
-    /// They matter only because hosts remember some state of earlier connections, such as the slow
-    /// start threshold.
+    /// Earlier runs matter because hosts remember some state of earlier connections, such as the
+    /// slow start threshold.
     #[serde(default)]
     pub before: Vec<Vec<FlowConfig>>,
-    /// Recordings in addition to the summary.
+    /// Tables to record in addition to the summary.
     #[serde(default)]
     pub record: RecordConfig,
-    /// Phase of the hosts' ticks of 4 ms at the start of the run; drawn from the seed if absent.
+    /// Phase of the hosts' clock ticks of 4 ms at the start of the run; if absent, the phase is
+    /// random.
     ///
-    /// Linux's timers and algorithms round to these ticks.
+    /// Timers and algorithms of Linux round times to these ticks.
     #[serde(rename = "jiffies_phase_ns", default, skip_serializing_if = "Option::is_none")]
     pub jiffies_phase: Option<Duration>,
 }
@@ -62,13 +63,13 @@ pub struct FlowConfig {
     /// Direction of the data; ACKs travel in the opposite direction.
     #[serde(default)]
     pub direction: Direction,
-    /// User of a shared medium, counted from 1.
+    /// Number of the flow's user on a shared medium, from 1.
     #[serde(default = "first_user")]
     pub user: NonZeroU16,
-    /// When the flow connects.
+    /// Time at which the flow opens its connection.
     #[serde(rename = "start_ns", default)]
     pub start: Time,
-    /// When the application stops; at the end of the run if absent.
+    /// Time at which the application stops; if absent, it stops at the end of the run.
     #[serde(rename = "stop_ns", default)]
     pub stop: Option<Time>,
     /// The application that produces the data.
@@ -78,7 +79,7 @@ pub struct FlowConfig {
     pub sender: EndConfig,
     /// The end that receives the data.
     pub receiver: EndConfig,
-    /// One-way delay of the flow's own access, in addition to the path, in both directions.
+    /// One-way delay of the flow's own access link, which is added to the path in both directions.
     #[serde(rename = "access_delay_ns", default)]
     pub access_delay: Duration,
 }
@@ -94,21 +95,23 @@ pub struct EndConfig {
     /// Parameters of the algorithm that differ from their defaults.
     #[serde(default)]
     pub parameters: BTreeMap<String, i64>,
-    /// Settings that differ from the profile.
+    /// Settings of the stack that differ from the profile.
     #[serde(default)]
     pub stack_overrides: BTreeMap<String, serde_json::Value>,
-    /// The device through which this end sends; if absent, the host has no effect.
+    /// The network device through which this end sends; if absent, the host does not affect
+    /// packets.
     ///
-    /// Ends of the same user on the same side with the same device share it.
+    /// Ends of the same user on the same side of the path share a device if its settings are
+    /// equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostConfig>,
 }
 
-/// Recordings in addition to the summary.
+/// Tables to record in addition to the summary.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordConfig {
-    /// Interval of the samples; no samples if absent.
+    /// Time between two rows of the table of samples; if absent, no samples are recorded.
     #[serde(rename = "sample_interval_ns", default)]
     pub sample_interval: Option<Duration>,
     /// Whether events such as losses, recoveries and timeouts are recorded.
@@ -139,7 +142,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The canonical JSON of this scenario.
+    /// The scenario as canonical JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a scenario has string keys only")
     }

@@ -1,4 +1,4 @@
-//! The totals of a run in the units of its results.
+//! Converts the totals of a run to the rows and units of its results.
 
 use cwndlab_link::{
     Counters, Direction, OpportunityTrace, PathConfig, PathStage, RateConfig, StageConfig,
@@ -10,43 +10,43 @@ use crate::output::{FlowSummary, LinkSummary};
 use crate::record::{FlowRecord, ratio};
 use crate::scenario::FlowConfig;
 
-/// A flow at the end of the run.
+/// A flow at the end of its run.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedFlow<'a> {
     /// The flow's configuration.
     pub config: &'a FlowConfig,
-    /// Names of the sender's and the receiver's stack.
+    /// Names of the stack profiles of the sender and of the receiver.
     pub stacks: [&'a str; 2],
-    /// The user's port on a shared medium.
+    /// Port of the flow's user on a shared medium.
     pub user: u16,
     /// The flow's measurements.
     pub record: &'a FlowRecord,
-    /// Counts of the flow's sender.
+    /// Counts that the flow's sender provides.
     pub counts: SenderCounts,
-    /// When the receiver had read the last byte.
+    /// Time at which the receiver had read the last byte.
     pub completed: Option<Time>,
     /// The application's results from its user's point of view.
     pub outcome: Outcome,
 }
 
-/// Counts of a flow's sender; `None` for those that it does not provide.
+/// Counts of a flow's sender; `None` for counts that the sender does not provide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounts {
     /// Retransmission timeouts.
     pub timeouts: Option<u64>,
-    /// Timeouts that were undone.
+    /// Number of timeouts that were undone as spurious.
     pub spurious_timeouts: Option<u64>,
     /// Entries into fast recovery.
     pub recoveries: Option<u64>,
     /// Tail loss probes sent.
     pub tail_loss_probes: Option<u64>,
-    /// Number of times that the host had no room for a segment.
+    /// Number of times that the sender's host had no room for a segment.
     pub host_refusals: Option<u64>,
-    /// Time with data in flight or waiting.
+    /// Time with data in flight or waiting to be sent.
     pub busy: Duration,
-    /// Part of `busy` in which the peer's window was the limit.
+    /// Part of `busy` in which the peer's receive window limited the sender.
     pub rwnd_limited: Duration,
-    /// Part of `busy` in which the send buffer was the limit.
+    /// Part of `busy` in which the send buffer limited the sender.
     pub sndbuf_limited: Duration,
 }
 
@@ -119,10 +119,11 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     }
 }
 
-/// Algorithm and stack of datagrams, which have no congestion control.
+/// Algorithm and stack in the results of a datagram flow, which has no congestion control.
 const NO_TCP: &str = "none";
 
-/// The flow's share of the bytes that the slowest stage could have carried in its window.
+/// Bytes that the flow delivered as a share of the bytes that its slowest stage could have carried
+/// in the measurement window.
 fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
     let record = flow.record;
     record.window()?;
@@ -143,7 +144,7 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
     ratio(100.0 * carried as f64, offered_bytes)
 }
 
-/// Framing that a stage adds to each packet.
+/// Bytes of framing that a stage adds to each packet.
 fn framing_bytes(stage: &StageConfig) -> u32 {
     stage.framing_bytes.unwrap_or(match stage.rate {
         RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
@@ -153,8 +154,8 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
 
 /// The counts of every stage that packets pass, for each user and direction.
 ///
-/// A wire that a medium's users share appears once, as `forward.0`; a medium appears for each user,
-/// as `user2.forward.1`.
+/// A wire that all users of a medium share appears once, as `forward.0`; a medium appears for each
+/// user, as `user2.forward.1`.
 pub fn link_summaries(
     path: &PathConfig,
     mut counters_of: impl FnMut(Direction, u16) -> Vec<Counters>,

@@ -9,22 +9,22 @@ use crate::error::ScenarioError;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApplicationConfig {
-    /// As much data as the connection accepts, until the end.
+    /// The sender writes as much data as the connection accepts, until the end of the flow.
     Bulk {},
-    /// One transfer of a given size, then a close.
+    /// The sender writes the given amount of data once and then closes the connection.
     Sized {
         /// Size of the transfer.
         bytes: u64,
     },
-    /// Alternates between bulk and silence.
+    /// The sender alternates between writing as much as possible and silence.
     OnOff {
-        /// Time of writing, or its mean if drawn.
+        /// Duration of a writing period; its mean if the duration is random.
         #[serde(rename = "on_ns")]
         on: Duration,
-        /// Time of silence, or its mean if drawn.
+        /// Duration of a silent period; its mean if the duration is random.
         #[serde(rename = "off_ns")]
         off: Duration,
-        /// Distribution of both times.
+        /// Distribution of the durations of writing and silence.
         #[serde(default)]
         distribution: Distribution,
     },
@@ -34,59 +34,62 @@ pub enum ApplicationConfig {
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
-        /// Time from a response's last byte to the next request.
+        /// Time from the last byte of a response to the next request.
         #[serde(rename = "think_ns", default)]
         think: Duration,
-        /// Number of requests before the close; unlimited if absent.
+        /// Number of requests before the connection is closed; if absent, the number is unlimited.
         #[serde(default)]
         count: Option<u64>,
     },
-    /// Writes of equal size at equal intervals, after a bulk phase.
+    /// The sender writes the same amount of data at regular intervals, after a phase in which it
+    /// writes as much as possible.
     Paced {
-        /// Rate of the written data.
+        /// Rate at which data are written after the bulk phase.
         bits_per_sec: u64,
-        /// Size of a write.
+        /// Number of bytes in each write.
         write_bytes: u64,
-        /// Duration of the bulk phase.
+        /// Duration of the bulk phase, in which the sender writes as much as possible.
         #[serde(rename = "bulk_for_ns", default)]
         bulk_for: Duration,
     },
-    /// Blocks of a file with a limited number outstanding, each acknowledged by an application
-    /// message, as SFTP clients send.
+    /// The sender writes blocks of a file, as SFTP clients do. The receiver acknowledges each
+    /// block with an application message, and the number of unacknowledged blocks is limited.
     WindowedFile {
         /// Size of a block.
         request_bytes: u64,
         /// Maximum number of unacknowledged blocks.
         outstanding: u64,
-        /// Size of the file; unlimited if absent.
+        /// Size of the file; if absent, the file is unlimited.
         #[serde(default)]
         total_bytes: Option<u64>,
     },
-    /// One file over HTTP: requested and downloaded, or uploaded as a whole or in chunks, each of
-    /// which waits for the response to the chunk before.
+    /// One file over HTTP: either requested and downloaded, or uploaded as a whole or in chunks.
+    /// Each chunk waits for the response to the previous chunk.
     Http {
         /// Size of the file.
         bytes: u64,
-        /// Size of a chunk of an upload; the whole file if absent.
+        /// Size of a chunk of an upload; if absent, the whole file is one chunk.
         #[serde(default)]
         chunk_bytes: Option<u64>,
-        /// Whether the client uploads the file; otherwise it requests the file and opens the
-        /// connection.
+        /// Whether the client uploads the file; otherwise, the client opens the connection and
+        /// requests the file.
         is_upload: bool,
     },
-    /// One file over SFTP: a limited number of blocks is written or requested before the responses.
+    /// One file over SFTP: the client may write or request a limited number of blocks before it
+    /// receives the responses.
     Sftp {
         /// Size of the file.
         bytes: u64,
         /// Size of a block.
         request_bytes: u64,
-        /// Maximum number of blocks without a response.
+        /// Maximum number of blocks that wait for a response.
         outstanding: u64,
-        /// Whether the client uploads the file; otherwise it requests the file and opens the
-        /// connection.
+        /// Whether the client uploads the file; otherwise, the client opens the connection and
+        /// requests the file.
         is_upload: bool,
     },
-    /// Web pages over one connection: a document, then all its objects at once.
+    /// Web pages over one connection: the client loads a document and then all objects of the
+    /// document at once.
     Web {
         /// Size of the document.
         document_bytes: u64,
@@ -94,28 +97,29 @@ pub enum ApplicationConfig {
         objects: u64,
         /// Size of each object.
         object_bytes: u64,
-        /// Time from the document's last byte to the requests for its objects.
+        /// Time from the last byte of the document to the requests for its objects.
         #[serde(rename = "parse_ns", default)]
         parse: Duration,
-        /// Time from a page's last byte to the next page.
+        /// Time from the last byte of a page to the request for the next page.
         #[serde(rename = "think_ns", default)]
         think: Duration,
-        /// Number of pages before the close; unlimited if absent.
+        /// Number of pages before the connection is closed; if absent, the number is unlimited.
         #[serde(default)]
         count: Option<u64>,
     },
-    /// A video in chunks, whose client selects the rate of each chunk by its buffer level.
+    /// A video in chunks; the client selects the encoding rate of each chunk by the playing time
+    /// in its buffer.
     Video {
         /// Encoding rates of the video, in ascending order.
         rungs_bits_per_sec: Vec<u64>,
         /// Playing time of a chunk.
         #[serde(rename = "chunk_ns")]
         chunk: Duration,
-        /// Maximum playing time that is buffered.
+        /// Maximum playing time that the client buffers.
         #[serde(rename = "buffer_ns")]
         buffer: Duration,
     },
-    /// Datagrams of equal size at equal intervals, without a connection: a call.
+    /// Datagrams of equal size at equal intervals, without a connection, as in a call.
     Datagrams {
         /// Payload of each datagram.
         bytes: u32,
@@ -131,7 +135,7 @@ impl Default for ApplicationConfig {
     }
 }
 
-/// Distribution of a time.
+/// Distribution of the duration of a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -140,12 +144,12 @@ pub enum Distribution {
     Fixed,
     /// Exponential.
     Exponential,
-    /// Pareto with shape 1.5.
+    /// Pareto distribution with shape 1.5.
     Pareto,
 }
 
 impl ApplicationConfig {
-    /// The name in scenarios and results.
+    /// The distribution's name in scenarios and results.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Bulk {} => "bulk",

@@ -1,26 +1,28 @@
-//! The connection of an application, and message sizes that several applications share.
+//! The interface between an application and its connection, and message sizes that several
+//! applications use.
 
 use cwndlab_units::Time;
 
-/// A bulk sender writes blocks of 64 KiB, as iperf does.
+/// Size of the blocks that a bulk sender writes: 64 KiB, as in iperf.
 pub(super) const BLOCK_BYTES: u64 = 64 * 1024;
-/// Size of a request: a request line and the usual headers.
+/// Size of an HTTP request: a request line and the usual headers.
 pub(super) const HTTP_REQUEST_BYTES: u64 = 400;
-/// Size of a response without its body: a status line and the usual headers.
+/// Size of an HTTP response without its body: a status line and the usual headers.
 pub(super) const HTTP_ANSWER_BYTES: u64 = 300;
 
 /// One end of a connection, as an application sees it.
 pub trait Connection {
-    /// Writes up to `bytes` bytes. Returns the number accepted; 0 if there is no room.
+    /// Writes up to `bytes` bytes. Returns the number of bytes that the connection accepted; 0 if
+    /// there is no room.
     fn write(&mut self, now: Time, bytes: u64) -> u64;
 
     /// Reads all data that have arrived in order, and returns the number of bytes.
     fn read(&mut self, now: Time) -> u64;
 
-    /// Whether the peer has closed its side and all its data have been read.
+    /// Whether the peer has closed its side and this end has read all data of the peer.
     fn peer_has_finished(&self) -> bool;
 
-    /// Closes this side to further writes.
+    /// Closes this side of the connection: no more data can be written.
     fn close(&mut self, now: Time);
 }
 

@@ -1,16 +1,16 @@
-//! Datagrams of equal size at equal intervals: a call, as RTP sends it over UDP (RFC 3550).
+//! Datagrams of equal size at equal intervals, as a call sends them with RTP over UDP (RFC 3550).
 //!
-//! Nothing is acknowledged, retransmitted or slowed down. Datagrams leave at fixed times, so a
-//! datagram's number determines when it was sent.
+//! Datagrams are not acknowledged or retransmitted, and their rate does not adapt. They leave at
+//! fixed times, so the number of a datagram determines when it was sent.
 
 use cwndlab_units::{Duration, Time};
 
 use super::times::percentile;
 
-/// The headers of IPv4 and UDP (RFC 791, RFC 768).
+/// Bytes of the IPv4 and UDP headers (RFC 791, RFC 768).
 const HEADER_BYTES: u16 = 28;
 
-/// A sender and its receiver.
+/// The sender and the receiver of datagrams.
 #[derive(Debug)]
 pub(super) struct Datagrams {
     bytes: u32,
@@ -18,7 +18,7 @@ pub(super) struct Datagrams {
     began: Time,
     sent: u32,
     is_due: bool,
-    /// Numbers of the datagrams that arrived, and their delays.
+    /// Numbers of the datagrams that arrived, and the delay of each.
     arrived: Vec<(u32, Duration)>,
 }
 
@@ -39,12 +39,12 @@ impl Datagrams {
         Self { bytes, interval, began: Time::ZERO, sent: 0, is_due: false, arrived }
     }
 
-    /// Starts the flow; the first datagram is due now.
+    /// Starts the flow; the first datagram is due at `now`.
     pub(super) fn begin(&mut self, now: Time) {
         self.began = now;
     }
 
-    /// Makes a datagram due, and returns when the next one is due.
+    /// Marks the next datagram as due, and returns the time at which the following one is due.
     pub(super) fn handle_wake(&mut self) -> Time {
         self.is_due = true;
         self.sent_at(self.sent + 1)
@@ -69,11 +69,11 @@ impl Datagrams {
         self.began + Duration::from_nanos(self.interval.as_nanos() * u64::from(number))
     }
 
-    /// Loss in per cent and 95th percentile of the delay in ms, of the datagrams sent after `from`
-    /// and up to `until`.
+    /// Loss in per cent, and 95th percentile of the delay in ms, of the datagrams that were sent
+    /// after `from` and not after `until`.
     ///
-    /// Datagrams sent after the last one that arrived may still be in flight, and do not count as
-    /// lost.
+    /// Datagrams sent after the last one that arrived may still be in flight, so they do not count
+    /// as lost.
     pub(super) fn loss_pct_and_delay_p95_ms(
         &self,
         from: Time,
@@ -100,7 +100,7 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(20);
 
-    /// Ten datagrams, of which those with these numbers arrive, each after its delay.
+    /// A call of ten datagrams. Those in the list arrive, each after the delay given there.
     fn call(arriving: &[(u32, u64)]) -> Datagrams {
         let mut call = Datagrams::new(172, INTERVAL);
         call.begin(Time::from_millis(100));

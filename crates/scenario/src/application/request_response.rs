@@ -1,11 +1,11 @@
-//! Requests and responses in sequence on one connection.
+//! An application that sends one request after the other on one connection.
 
 use cwndlab_units::{Duration, Time};
 
 use super::requests::Requests;
 use super::times::Times;
 
-/// One request at a time; all responses have the same size.
+/// An application with one outstanding request at a time; all responses have the same size.
 #[derive(Debug)]
 pub(super) struct RequestResponse {
     pub(super) request_bytes: u64,
@@ -17,7 +17,7 @@ pub(super) struct RequestResponse {
     pub(super) response_to_write: u64,
     pub(super) response_to_read: u64,
     asked_at: Time,
-    /// Times from each request to the last byte of its response.
+    /// For each request, the time until the last byte of its response.
     pub(super) responses: Times,
 }
 
@@ -58,7 +58,7 @@ impl RequestResponse {
         self.response_to_write += self.requests.read(read) * self.response_bytes;
     }
 
-    /// Counts bytes of a response, and returns whether it is complete.
+    /// Counts received bytes of a response, and returns whether the response is complete.
     pub(super) fn handle_response_bytes(&mut self, now: Time, read: u64) -> bool {
         if read == 0 || self.response_to_read == 0 {
             return false;

@@ -1,10 +1,10 @@
-//! Requests of equal size, as a server reads them from a byte stream.
+//! Requests of equal size that a server reads from a byte stream.
 
 /// A server's position in a sequence of requests.
 #[derive(Debug)]
 pub(super) struct Requests {
     each_bytes: u64,
-    /// Bytes missing from the current request.
+    /// Bytes of the current request that have not arrived yet.
     missing_bytes: u64,
 }
 

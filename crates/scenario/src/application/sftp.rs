@@ -1,35 +1,35 @@
-//! Files in blocks with responses: SFTP clients, and uploads in chunks over HTTP.
+//! Files in blocks with a response to each block: SFTP clients, and uploads in chunks over HTTP.
 //!
-//! A client keeps a limited number of blocks outstanding: it writes them before the server's status
-//! messages arrive, or requests them before the data arrive. Only data are counted; message sizes
-//! matter only in the opposite direction. Left out: the key exchange before a session, the SSH
-//! channel's own window (2 MiB in OpenSSH, as much as its client keeps outstanding), headers around
-//! blocks (0.2 %), and the start of OpenSSH's client with one request, plus one with every
-//! response.
+//! A client limits the number of outstanding blocks: it writes this many blocks before the
+//! server's status messages arrive, or requests this many before the data arrive. Only data are
+//! counted; the sizes of messages matter only in the opposite direction. The model leaves out the
+//! key exchange before a session, the window of the SSH channel (2 MiB in OpenSSH, as much as its
+//! client keeps outstanding), the headers of blocks (0.2 %), and the initial phase of OpenSSH's
+//! client, which starts with one request and adds one with every response.
 
 use cwndlab_units::Time;
 
 use super::connection::{Connection, write_up_to};
 use super::requests::Requests;
 
-/// Size of a block's acknowledgement: a status message (draft-ietf-secsh-filexfer-02 section 7)
-/// with an empty text, in an SSH packet with cipher and MAC.
+/// Size of the acknowledgement of a block: a status message (draft-ietf-secsh-filexfer-02 section
+/// 7) with an empty text, in an SSH packet with cipher and MAC.
 pub(super) const STATUS_BYTES: u64 = 52;
-/// Size of a request for a block: a read (draft-ietf-secsh-filexfer-02 section 6.4) of a handle of
-/// four bytes, in an SSH packet with cipher and MAC.
+/// Size of a request for a block: a read (draft-ietf-secsh-filexfer-02 section 6.4) with a handle
+/// of four bytes, in an SSH packet with cipher and MAC.
 const READ_BYTES: u64 = 68;
 
-/// A file that its sender writes in blocks, each acknowledged by its receiver.
+/// A file that the sender writes in blocks; the receiver acknowledges each block.
 #[derive(Debug)]
 pub(super) struct Upload {
     block_bytes: u64,
     reply_bytes: u64,
-    /// Bytes of the file not yet assigned to a block; `u64::MAX` for an unlimited file.
+    /// Bytes of the file that are not assigned to a block yet; `u64::MAX` for an unlimited file.
     file_left: u64,
-    /// Number of blocks that may be started.
+    /// Number of further blocks that the client may start.
     credit: u64,
     block_to_write: u64,
-    /// Bytes that the receiver has not yet read, of the whole file and of the current block.
+    /// Bytes of the whole file that the receiver has not read yet.
     file_to_read: u64,
     block_to_read: u64,
     replies_to_write: u64,
@@ -56,7 +56,8 @@ impl Upload {
         }
     }
 
-    /// Handles replies that the client has read. Returns whether it has written everything.
+    /// Handles acknowledgements that the client has read. Returns whether the client has written
+    /// the whole file.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -128,20 +129,19 @@ impl Upload {
     }
 }
 
-/// A file that its receiver requests in blocks.
+/// A file that the receiver requests in blocks.
 #[derive(Debug)]
 pub(super) struct Download {
     block_bytes: u64,
     outstanding: u64,
-    /// Bytes that the client has not yet requested.
+    /// Bytes of the file that the client has not requested yet.
     file_to_ask: u64,
     requests_to_write: u64,
-    /// At the server: requests, bytes of the file not yet assigned to a response, and bytes of
-    /// responses not yet written.
+    /// Requests that the server has received.
     requests: Requests,
     file_left: u64,
     answers_to_write: u64,
-    /// Bytes that the client has not yet read, of the whole file and of the current block.
+    /// Bytes of the whole file that the client has not read yet.
     file_to_read: u64,
     block_to_read: u64,
 }
@@ -161,14 +161,15 @@ impl Download {
         }
     }
 
-    /// Requests as many blocks as allowed, after the client has connected.
+    /// Requests as many blocks as the limit allows, after the client has connected.
     pub(super) fn begin(&mut self) {
         for _ in 0..self.outstanding {
             self.ask();
         }
     }
 
-    /// Handles requests that the server has read. Returns whether it has written everything.
+    /// Handles requests that the server has read. Returns whether the server has written the whole
+    /// file.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,

@@ -2,7 +2,7 @@
 
 use cwndlab_units::{Duration, Time};
 
-/// Times, each with the moment of its measurement.
+/// Measured times, each with the moment of its measurement.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     entries: Vec<(Time, Duration)>,
@@ -13,7 +13,8 @@ impl Times {
         self.entries.push((now, time));
     }
 
-    /// The times measured after `from` and up to `until`, in milliseconds, in ascending order.
+    /// The times that were measured after `from` and not after `until`, in milliseconds, in
+    /// ascending order.
     pub(super) fn sorted_ms(&self, from: Time, until: Time) -> Vec<f64> {
         let is_inside = |at: Time| from < at && at <= until;
         let inside = self.entries.iter().filter(|entry| is_inside(entry.0));
@@ -23,7 +24,7 @@ impl Times {
     }
 }
 
-/// Percentile of sorted values, with linear interpolation between the two nearest values.
+/// Percentile of sorted values; interpolates linearly between the two nearest values.
 pub(super) fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     let rank = percent / 100.0 * sorted.len().checked_sub(1)? as f64;
     let below = sorted[rank as usize];

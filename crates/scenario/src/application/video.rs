@@ -1,40 +1,42 @@
-//! A video in chunks, whose client selects each chunk's rate by its buffer level.
+//! A video in chunks; the client selects the encoding rate of each chunk by the playing time in
+//! its buffer.
 //!
 //! The client is BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, A Buffer-Based Approach to
-//! Rate Adaptation, SIGCOMM 2014, Algorithm 1: the lowest rate below a reservoir, the highest above
-//! the cushion, and in between the rate given by a straight line from buffer level to rate; the
-//! rate changes only when the line has crossed the next rate. The client requests one chunk at a
-//! time over one connection, plays from the first chunk on, and stalls with an empty buffer until
-//! the next chunk arrives. Left out: chunks of variable size, audio, an end of the video.
+//! Rate Adaptation, SIGCOMM 2014, Algorithm 1. If the buffer level is below a reservoir, the
+//! client selects the lowest rate; above the cushion, it selects the highest rate. In between, a
+//! straight line from buffer level to rate applies, and the rate changes only when the line has
+//! crossed the next rate. The client requests one chunk at a time over one connection, plays from
+//! the first chunk on, and stalls with an empty buffer until the next chunk arrives. The model
+//! leaves out chunks of variable size, audio, and the end of the video.
 
 use cwndlab_units::{Duration, Time};
 
 use super::connection::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to};
 use super::requests::Requests;
 
-/// The reservoir as a share of the buffer: 90 s of 240 s (section 4 of the paper).
+/// The reservoir as a share of the buffer: 90 s of 240 s (section 4 of the BBA paper).
 const RESERVOIR: (u64, u64) = (3, 8);
 /// End of the cushion as a share of the buffer: 90 s + 126 s of 240 s.
 const CUSHION_END: (u64, u64) = (9, 10);
 
-/// A client and its server.
+/// A video client and its server.
 #[derive(Debug)]
 pub(super) struct Video {
     /// Encoding rates of the video, in ascending order.
     rungs_bits_per_sec: Vec<u64>,
     chunk: Duration,
     buffer: Duration,
-    /// At the server: requests, size of a response, and bytes of it not yet written.
+    /// Requests that the server has received.
     requests: Requests,
     answer_bytes: u64,
     answer_to_write: u64,
-    /// At the client: rate of the current or last chunk, and its bytes not yet read.
+    /// Index of the encoding rate of the chunk that the client is reading or has read last.
     rung: usize,
     request_to_write: u64,
     chunk_to_read: u64,
     has_stopped: bool,
     player: Player,
-    /// Chunks that have arrived: time and encoding rate.
+    /// Chunks that have arrived: time of arrival and encoding rate.
     chunks: Vec<(Time, u64)>,
 }
 
@@ -42,9 +44,9 @@ pub(super) struct Video {
 #[derive(Clone, Copy, Debug, Default)]
 struct Player {
     connected_at: Time,
-    /// Time from the connection to the first chunk.
+    /// Time from the establishment of the connection to the first chunk.
     startup: Option<Duration>,
-    /// End of the time covered by the totals below.
+    /// End of the time that the totals of playing and stalling cover.
     until: Time,
     buffered: Duration,
     played: Duration,
@@ -77,20 +79,21 @@ impl Video {
         }
     }
 
-    /// Requests the first chunk, at the lowest rate, after the client has connected.
+    /// Requests the first chunk, at the lowest encoding rate, after the client has connected.
     pub(super) fn begin(&mut self, now: Time) {
         self.player.connected_at = now;
         self.ask();
     }
 
-    /// Requests the next chunk when the client has room for it.
+    /// Requests the next chunk when the client's buffer has room for it.
     pub(super) fn handle_room(&mut self, now: Time) {
         self.player.advance(now);
         self.rung = self.next_rung();
         self.ask();
     }
 
-    /// Handles requests that the server has read. Returns whether it has written all responses.
+    /// Handles requests that the server has read. Returns whether the server has written all
+    /// responses.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -102,7 +105,8 @@ impl Video {
         self.answer_to_write == 0
     }
 
-    /// Handles data that the client has read. Returns when it next acts by itself, if it does.
+    /// Handles data that the client has read. Returns the time at which the client next acts
+    /// without input, if any.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -120,7 +124,8 @@ impl Video {
         wake
     }
 
-    /// Handles a complete chunk; the next one is requested when there is room for it.
+    /// Handles a complete chunk; the client requests the next chunk when its buffer has room for
+    /// it.
     fn handle_chunk(&mut self, now: Time) -> Option<Time> {
         self.player.handle_chunk(now, self.chunk);
         self.chunks.push((now, self.rungs_bits_per_sec[self.rung]));
@@ -144,7 +149,7 @@ impl Video {
         self.request_to_write += HTTP_REQUEST_BYTES;
     }
 
-    /// Index of the next chunk's rate: Algorithm 1 of the paper.
+    /// Index of the encoding rate of the next chunk: Algorithm 1 of the BBA paper.
     fn next_rung(&self) -> usize {
         let rungs = &self.rungs_bits_per_sec;
         let last = rungs.len() - 1;
@@ -165,7 +170,7 @@ impl Video {
         }
     }
 
-    /// Rate given by the line from buffer level to rate.
+    /// Encoding rate given by the straight line from buffer level to rate.
     fn allowed_bits_per_sec(&self) -> f64 {
         let share = |(over, under): (u64, u64)| (self.buffer.as_nanos() / under * over) as f64;
         let (begin, end) = (share(RESERVOIR), share(CUSHION_END));
@@ -175,13 +180,14 @@ impl Video {
         lowest + height.clamp(0.0, 1.0) * (highest - lowest)
     }
 
-    /// Stops requesting and writing chunks.
+    /// The client stops requesting chunks, and the server stops writing them.
     pub(super) fn stop(&mut self) {
         self.has_stopped = true;
         self.answer_to_write = 0;
     }
 
-    /// Rates of the chunks that arrived in the window, and stalls until the window's end.
+    /// Encoding rates of the chunks that arrived in the window, and stalls until the end of the
+    /// window.
     pub(super) fn seen(&self, from: Time, until: Time) -> Seen {
         let mut player = self.player;
         player.advance(until);
@@ -230,7 +236,8 @@ mod tests {
 
     const CHUNK: Duration = Duration::from_secs(4);
 
-    /// The paper's client: 240 s of buffer, with a reservoir of 90 s and a cushion of 126 s.
+    /// The client in the BBA paper: 240 s of buffer, with a reservoir of 90 s and a cushion of 126
+    /// s.
     fn client(rung: usize, buffered_s: u64) -> Video {
         let rungs = vec![1_000_000, 2_000_000, 4_000_000];
         let mut video = Video::new(rungs, CHUNK, Duration::from_secs(240));

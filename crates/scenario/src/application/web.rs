@@ -1,9 +1,10 @@
-//! Web pages over one connection: a document, then all its objects at once.
+//! Web pages over one connection: the client loads a document and then all objects of the document
+//! at once.
 //!
-//! Like a browser with HTTP/2 (RFC 9113): the client requests the document, reads all of it, takes
-//! some time to parse it, and requests all its objects together; the server responds in order. The
-//! page is complete with the last byte. Left out: other hosts and connections, objects that refer
-//! to further objects, priorities, header compression.
+//! The client acts like a browser with HTTP/2 (RFC 9113): it requests the document, reads all of
+//! it, takes some time to parse it, and requests all its objects together. The server responds in
+//! order, and the page is complete with the last byte. The model leaves out other hosts and
+//! connections, objects that refer to further objects, priorities, and header compression.
 
 use cwndlab_units::{Duration, Time};
 
@@ -11,15 +12,15 @@ use super::connection::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write
 use super::requests::Requests;
 use super::times::Times;
 
-/// A page's parts, each without its response header.
+/// Sizes of the parts of a web page, without their response headers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page {
     pub(super) document_bytes: u64,
     pub(super) objects: u64,
     pub(super) object_bytes: u64,
-    /// Time from the document's last byte to the requests for its objects.
+    /// Time from the last byte of the document to the requests for its objects.
     pub(super) parse: Duration,
-    /// Time from a page's last byte to the next page.
+    /// Time from the last byte of a page to the request for the next page.
     pub(super) think: Duration,
 }
 
@@ -28,17 +29,16 @@ pub(super) struct Page {
 pub(super) struct Web {
     page: Page,
     pages_left: Option<u64>,
-    /// At the server: requests, objects to be requested before the next document, and bytes of
-    /// responses not yet written.
+    /// Requests that the server has received.
     requests: Requests,
     objects_to_answer: u64,
     answers_to_write: u64,
-    /// At the client: bytes of requests not yet written, and the part that it is reading.
+    /// Bytes of requests that the client has not written yet.
     requests_to_write: u64,
     waits_for: Part,
     part_to_read: u64,
     page_began: Time,
-    /// Times from each page's first request to its last byte.
+    /// For each page, the time from its first request to its last byte.
     pub(super) pages: Times,
 }
 
@@ -65,7 +65,7 @@ impl Web {
         }
     }
 
-    /// Requests a new page's document, or the objects of the current document.
+    /// Requests the document of a new page, or the objects of the current document.
     pub(super) fn ask(&mut self, now: Time) {
         let Page { document_bytes, objects, object_bytes, .. } = self.page;
         if self.waits_for == Part::Document {
@@ -86,7 +86,8 @@ impl Web {
         self.page_began = now;
     }
 
-    /// Handles requests that the server has read. Returns whether it has written all responses.
+    /// Handles requests that the server has read. Returns whether the server has written all
+    /// responses.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -107,7 +108,8 @@ impl Web {
         self.answers_to_write == 0
     }
 
-    /// Handles data that the client has read. Returns when it next acts by itself, if it does.
+    /// Handles data that the client has read. Returns the time at which the client next acts
+    /// without input, if any.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -125,7 +127,7 @@ impl Web {
         wake
     }
 
-    /// Handles a complete document or complete objects.
+    /// Handles a complete document, or complete objects of a page.
     fn handle_part(&mut self, now: Time) -> Option<Time> {
         let has_more = self.waits_for == Part::Document && self.page.objects > 0;
         let pause = if has_more { self.page.parse } else { self.page.think };
@@ -143,12 +145,12 @@ impl Web {
         None
     }
 
-    /// Whether every page has been read.
+    /// Whether the client has read every page.
     pub(super) fn is_complete(&self) -> bool {
         self.pages_left == Some(0) && self.waits_for == Part::Objects && self.part_to_read == 0
     }
 
-    /// Stops requesting and writing.
+    /// The client stops sending requests, and the server stops writing.
     pub(super) fn stop(&mut self) {
         self.pages_left = Some(0);
         self.answers_to_write = 0;
