@@ -1,7 +1,9 @@
-//! Prints every ACK of a run in the format of the reference's per-ACK traces, for `diff`.
+//! Prints every ACK of a run in the format of the reference kernel's per-ACK traces, so that
+//! `diff` can compare them.
 //!
-//! Usage: `acks ALGORITHM [SECONDS] [SCENARIO.json]`. The default is the reference's scenario S1p:
-//! 10 Mbit/s, a queue of 50 packets, and the whole delay of 40 ms on the path of the ACKs.
+//! Usage: `acks ALGORITHM [SECONDS] [SCENARIO.json]`. Without a file, the scenario is S1p of the
+//! reference: 10 Mbit/s, a queue of 50 packets, and the whole delay of 40 ms in the direction of
+//! the ACKs.
 
 use std::fs;
 

@@ -1,17 +1,18 @@
-//! The event loop: the two directions of a path and the flows at their ends.
+//! The event loop of a run: the two directions of a path, and the flows at their ends.
 //!
-//! If both directions share a medium, the two links below are one link with several ports.
+//! If both directions share a medium, the two links in this module are one link with several
+//! ports.
 //!
 //! ```text
 //!   application  ->  sender  -->host--access-->  [ forward link ]  ------>  receiver  ->  application
 //!                          <-------access---    [ reverse link ]  <--host--
 //! ```
 //!
-//! Everything that can act has a wake time in a [`WakeTree`](crate::wake::WakeTree). A component
-//! that wakes is polled until its next wake time lies in the future. A packet that leaves a link is
-//! passed to its endpoint at once, and the endpoint's answer to the other link. A link that
-//! received a packet is polled before time advances. Nothing here allocates once the queues have
-//! reached their size.
+//! Every component has a wake time in a [`WakeTree`](crate::wake::WakeTree). A component that is
+//! due is polled until its next wake time lies in the future. A packet that leaves a link is
+//! passed to its endpoint at once, and the endpoint's answer enters the opposite link at once. A
+//! link that received a packet is polled before time advances. The loop allocates no memory once
+//! the queues have reached their maximum length.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +30,10 @@ use crate::recorder::Recorder;
 use crate::sampling::push_sample;
 use crate::wake::NEAR;
 
-/// Interval of the samples from which means are computed.
+/// Interval of the samples from which means over time are computed.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Slow start thresholds that hosts remember, by direction and user.
+/// Slow start thresholds that hosts remember from earlier connections, by direction and user.
 pub(crate) type Memory = BTreeMap<(Direction, u16), u32>;
 
 /// A run in progress.
@@ -42,21 +43,23 @@ pub(crate) struct Engine<'a> {
     pub(crate) recorder: Recorder,
     components: Vec<Component>,
     sample_interval: Option<Duration>,
-    /// Links count from this time.
+    /// End of the warm-up, from which the counters of links start.
     warm_up_end: Time,
     end: Time,
-    /// Time of the next samples for the means.
+    /// Time of the next samples from which means are computed.
     means_at: Time,
     /// Set by another thread to stop the run.
     stop: &'a AtomicBool,
-    /// Thresholds remembered from connections before the run.
+    /// Slow start thresholds remembered from connections before this run.
     memory: Memory,
 }
 
-/// Owner of a wake time; indices below [`NEAR`] belong to the two links instead.
+/// The component to which a wake time belongs; indices below [`NEAR`] belong to the two links
+/// instead.
 #[derive(Clone, Copy, Debug)]
 enum Component {
-    /// The end of the warm-up; it precedes all flows whose windows begin at the same time.
+    /// The end of the warm-up; handled before all flows whose measurement windows begin at the
+    /// same time.
     WarmUp,
     Flow(usize, Part),
     /// A host's device.
@@ -100,17 +103,17 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Makes links count from the end of a warm-up.
+    /// Makes the counters of links start at the end of a warm-up.
     pub(crate) fn after_warm_up(self, warm_up: Duration) -> Self {
         Self { warm_up_end: Time::ZERO + warm_up, ..self }
     }
 
-    /// Sets the thresholds that hosts remember of earlier connections.
+    /// Sets the slow start thresholds that hosts remember from earlier connections.
     pub(crate) fn remembering(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
-    /// Thresholds that the hosts remember at this point.
+    /// Slow start thresholds that the hosts remember at this time.
     pub(crate) fn memory(&self) -> Memory {
         let mut memory = self.memory.clone();
         for flow in &self.flows {
@@ -121,8 +124,8 @@ impl<'a> Engine<'a> {
 
     /// Runs to the end, or until `stop` is set.
     ///
-    /// Whenever enough has been recorded, passes `take` the data recorded since its last call; the
-    /// remainder stays in the recorder.
+    /// Whenever enough data have been recorded, passes `take` the data recorded since its last
+    /// call. The data after the last call of `take` stay in the recorder.
     pub(crate) fn run(&mut self, take: &mut dyn FnMut(Recording)) {
         self.begin();
         while self.run_until_full() {
@@ -133,8 +136,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs until enough has been recorded; returns false at the end of the run or if `stop` is
-    /// set.
+    /// Runs until enough data have been recorded; returns false at the end of the run, or if
+    /// `stop` is set.
     #[inline(never)]
     fn run_until_full(&mut self) -> bool {
         loop {
@@ -182,8 +185,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Gives a flow that is about to start the slow start threshold of the last ended connection
-    /// between the same hosts, if the stack caches it.
+    /// Gives a flow that is about to start the slow start threshold of the last connection that
+    /// ended between the same hosts, if the stack caches thresholds.
     fn recall(&mut self, index: usize) {
         if self.flows[index].has_started() {
             return;
@@ -222,10 +225,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Polls a due link until it has nothing more at this time, and delivers its output to the
-    /// flows.
+    /// Polls a link that is due until the link has no further output at this time; delivers the
+    /// output to the flows.
     ///
-    /// Nearly always this is one packet of a wire.
+    /// In most cases, the output is a single packet of a wire.
     #[inline(always)]
     fn poll_link(&mut self, link: Direction, now: Time) {
         if let AnyLink::Wire(wire) = &mut self.path.links[link as usize]
@@ -242,10 +245,10 @@ impl<'a> Engine<'a> {
         self.path.settle_nodes_behind(link, now);
     }
 
-    /// Like [`Self::poll_link`], but for more than one packet of a wire.
+    /// Does the same as [`Self::poll_link`], but handles more than one packet of a wire.
     ///
-    /// The flow's code is compiled again here, so that [`Self::poll_link`] has less to keep in
-    /// registers.
+    /// This function contains a second compiled copy of the flow's code, so that
+    /// [`Self::poll_link`] needs fewer registers.
     #[inline(never)]
     fn drain_link(&mut self, link: Direction, now: Time) {
         let mut arrived = None;
@@ -274,8 +277,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Like [`Self::drain_link`], but for a Wi-Fi channel, which delivers a frame's packets as a
-    /// train.
+    /// Does the same as [`Self::drain_link`] for a Wi-Fi channel, which delivers the packets of a
+    /// frame as a train.
     #[inline(never)]
     fn drain_channel(&mut self, link: Direction, now: Time) {
         loop {
@@ -293,7 +296,7 @@ impl<'a> Engine<'a> {
 
     /// Delivers the packets of a train to their flows.
     ///
-    /// A flow usually answers only after the last of its consecutive packets.
+    /// A flow usually answers only after the last of its consecutive packets in the train.
     #[inline(always)]
     fn deliver_train(&mut self, link: Direction, direction: Direction, packets: u32, now: Time) {
         let mut arrived = None;
@@ -335,9 +338,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Moves a link's next packet to `arrived`, or records its event.
+    /// Moves the next packet that leaves a link to `arrived`, or records the event that the link
+    /// reports.
     ///
-    /// Returns the packet's direction.
+    /// Returns the direction of the packet.
     #[inline(never)]
     fn poll_output(
         &mut self,
@@ -357,7 +361,8 @@ impl<'a> Engine<'a> {
         link
     }
 
-    /// Passes on segments that have left a device, and delivers those that it has received.
+    /// Passes on the segments that have left a host's device, and delivers the segments that the
+    /// device has received.
     fn poll_node(&mut self, number: usize, now: Time) {
         while let Some(segment) = self.path.poll_received(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
@@ -384,7 +389,7 @@ impl<'a> Engine<'a> {
         self.path.settle_node(number, now);
     }
 
-    /// Takes due samples for the means, after all other events at the same time.
+    /// Takes samples for means if they are due, after all other events at the same time.
     #[inline(never)]
     fn sample_means(&mut self) {
         let now = self.means_at;

@@ -1,4 +1,5 @@
-//! One connection: two endpoints, the application at both of them, and the flow's access delay.
+//! One connection of a run: two endpoints, the application at both of them, and the flow's access
+//! delay.
 
 mod attachment;
 mod datagrams;
@@ -18,10 +19,10 @@ use crate::socket::Socket;
 use attachment::{Attachment, RECEIVER, SENDER};
 use reading::Reading;
 
-/// One connection with its two ends.
+/// One connection of a run, with its two ends.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// The flow's number in results; in segments it is its index.
+    /// The flow's number in results. Segments contain the flow's index instead.
     pub(crate) id: u32,
     index: usize,
     pub(crate) sender: Endpoint,
@@ -33,30 +34,30 @@ pub(crate) struct Flow {
     /// The user's port on a shared medium.
     pub(crate) user: u16,
     pub(crate) start: Time,
-    /// When the application stops, if before the end of the run.
+    /// Time at which the application stops, if this is before the end of the run.
     stop: Option<Time>,
-    /// When the receiver had read the last byte.
+    /// Time at which the receiver had read the last byte.
     pub(crate) completed: Option<Time>,
     has_started: bool,
     is_sender_established: bool,
     is_receiver_established: bool,
     /// How the two ends are attached to the path.
     pub(crate) attachment: Attachment,
-    /// When the receiver's application reads.
+    /// When the application at the receiver reads.
     reading: Reading,
-    /// Wake time of the control component.
+    /// Wake time of the flow's component [`Part::Control`].
     control_wake: Time,
     first_leaf: usize,
 }
 
-/// A flow's components, in the order of their indices.
+/// The components of a flow, in the order of their indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// The data sender's endpoint.
+    /// The TCP endpoint of the data sender.
     Sender,
     /// The receiver's endpoint.
     Receiver,
-    /// The application's own times, including its start and stop.
+    /// Times at which the application acts without input, including its start and stop.
     Control,
     /// The access delay.
     Access,
@@ -100,7 +101,8 @@ impl Flow {
         }
     }
 
-    /// Assigns the flow's components their leaves, and schedules its start.
+    /// Assigns the flow's components their leaves in the wake tree, and schedules the start of the
+    /// flow.
     pub(crate) fn begin(&mut self, first_leaf: usize, path: &mut Path) {
         self.first_leaf = first_leaf;
         self.attachment.data_ingress = path.ingress(self.direction, self.user);
@@ -108,7 +110,8 @@ impl Flow {
         self.set_control(path);
     }
 
-    /// The flow's components; the last, the access delay, exists only if the delay is not zero.
+    /// Number of the flow's components; the last component, the access delay, exists only if the
+    /// delay is not zero.
     pub(crate) fn parts(&self) -> &'static [Part] {
         if self.attachment.access.delay > Duration::ZERO { &Part::ALL } else { &Part::ALL[..3] }
     }
@@ -117,7 +120,7 @@ impl Flow {
         self.has_started
     }
 
-    /// The pair of hosts: direction of the data, and user.
+    /// Identifies the two hosts of the flow: direction of the data, and user.
     pub(crate) fn hosts(&self) -> (Direction, u16) {
         (self.direction, self.user)
     }
@@ -137,13 +140,13 @@ impl Flow {
         self.has_tcp_sender() && now <= self.record.window_end()
     }
 
-    /// The application's results as its user experiences them.
+    /// The application's results from the user's point of view.
     pub(crate) fn outcome(&self) -> Outcome {
         let (window_start, window_end) = (self.record.window_start(), self.record.window_end());
         self.application.outcome(self.start, window_start, window_end)
     }
 
-    /// Handles the wake time of a part.
+    /// Handles the wake time of one of the flow's components.
     pub(crate) fn handle_wake(
         &mut self,
         part: Part,
@@ -160,7 +163,7 @@ impl Flow {
         }
     }
 
-    /// Delivers a segment to its end of the flow.
+    /// Delivers a segment to the end of the flow that receives it.
     #[inline(always)]
     pub(crate) fn handle_segment(
         &mut self,
@@ -181,7 +184,7 @@ impl Flow {
         }
     }
 
-    /// Passes a segment to the receiver, which answers.
+    /// Passes a segment to the receiver, and sends the receiver's answer.
     #[inline(always)]
     fn serve_at_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
         if self.give_to_receiver(now, segment, path) {
@@ -189,7 +192,7 @@ impl Flow {
         }
     }
 
-    /// Passes a segment to the data sender, which answers.
+    /// Passes a segment to the data sender, and sends the sender's answer.
     #[inline(always)]
     fn serve_at_sender(
         &mut self,
@@ -202,7 +205,7 @@ impl Flow {
         self.poll_sender(now, path, recorder);
     }
 
-    /// Records a segment's arrival at the receiver's interface.
+    /// Records the arrival of a segment at the receiver's interface.
     #[inline(always)]
     fn record_arrival(&mut self, now: Time, segment: &Segment) {
         if segment.payload_bytes() > 0 {
@@ -231,10 +234,10 @@ impl Flow {
         self.act_at_sender(now, path);
     }
 
-    /// Passes a segment to the receiver, and lets its application read, at once or after its
-    /// wake-up delay.
+    /// Passes a segment to the receiver, and lets the application read, either at once or after
+    /// its wake-up delay.
     ///
-    /// Returns whether the receiver must still be polled.
+    /// Returns whether the caller must still poll the receiver.
     #[inline(always)]
     fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.reading.is_at_once {
@@ -273,7 +276,7 @@ impl Flow {
         self.poll_receiver(now, path);
     }
 
-    /// Lets the application act at the receiver, then polls the receiver.
+    /// Lets the application act at the receiver, and then polls the receiver.
     #[inline(always)]
     fn serve_receiver(&mut self, now: Time, path: &mut Path) {
         self.reading.next = Time::NEVER;
@@ -300,7 +303,7 @@ impl Flow {
         self.poll_receiver(now, path);
     }
 
-    /// Lets the application act at the data sender, then polls the sender.
+    /// Lets the application act at the data sender, and then polls the sender.
     #[inline(always)]
     fn serve_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         self.act_at_sender(now, path);
@@ -322,7 +325,7 @@ impl Flow {
         }
     }
 
-    /// Polls the data sender until it has nothing more at this time.
+    /// Polls the data sender until it has no further segment to send at this time.
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         let mut is_unsettled = false;
@@ -364,7 +367,7 @@ impl Flow {
         }
     }
 
-    /// Polls the receiver until it has nothing more at this time.
+    /// Polls the receiver until it has no further segment to send at this time.
     #[inline(always)]
     fn poll_receiver(&mut self, now: Time, path: &mut Path) {
         let mut is_unsettled = false;
@@ -394,7 +397,8 @@ impl Flow {
         }
     }
 
-    /// Handles the start, the stop, the end of a window, and times requested by the application.
+    /// Handles the start, the stop, the end of a measurement window, and the times that the
+    /// application requested.
     fn handle_control(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         if self.application.is_of_datagrams() {
             self.control_datagrams(now, path);
@@ -431,7 +435,8 @@ impl Flow {
         }
     }
 
-    /// Postpones a due read while the device, on the same processor, still has packets to receive.
+    /// Postpones a read that is due while the device, which shares the processor, still has
+    /// packets to receive.
     ///
     /// Returns whether the read was postponed.
     fn hold_up_reading(&mut self, now: Time, path: &Path) -> bool {

@@ -1,12 +1,12 @@
-//! A TCP segment as the links see it.
+//! A TCP segment in the form in which links carry it.
 
 use cwndlab_host::Merge;
 use cwndlab_link::{Ack, Packet};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
-/// A segment in flight, and nothing else, so that it is copied only once from its endpoint's
-/// outbox.
+/// A TCP segment without additional data, so that it is copied only once from the outbox of its
+/// endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame(pub(crate) Segment);
 
@@ -56,14 +56,16 @@ impl Packet for Frame {
     }
 }
 
-/// Length of the longest possible packet.
+/// Length of the longest possible packet in bytes.
 const LONGEST_BYTES: u32 = u16::MAX as u32;
 
-/// Bits of the accurate ECN counter (RFC 9768), equal in all segments that are merged.
+/// Bits of the accurate ECN counter (RFC 9768), which must be equal in all segments that are
+/// merged.
 const COUNT: u16 = Flags::AE | Flags::CWR | Flags::ECE;
 
 impl Merge for Frame {
-    /// As GRO does: merges data of one burst that differ only in their place in the stream.
+    /// Merges segments as GRO does: segments of one burst that differ only in their place in the
+    /// stream.
     fn merge(&mut self, next: &Self) -> bool {
         let (held, next) = (&mut self.0, &next.0);
         let is_plain = |segment: &Segment| segment.payload > 0 && segment.sacks.is_empty();

@@ -1,8 +1,8 @@
-//! Where segments enter the path.
+//! The place where segments enter the path.
 
 use cwndlab_link::Direction;
 
-/// Where a flow's segments of one direction enter.
+/// The place where segments of a flow enter the path in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ingress {
     pub(crate) link: Direction,

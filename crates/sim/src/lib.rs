@@ -1,9 +1,9 @@
 //! The simulator: a run is a pure function of a scenario, its seed and the traces that it names.
 //!
 //! A [`Scenario`](cwndlab_scenario::Scenario) describes the run, [`run()`] executes it, and
-//! [`RunOutput`](cwndlab_scenario::RunOutput) holds its results. In between, an event loop drives
-//! two links and any number of flows, each with two full TCP endpoints and an application. Nothing
-//! here reads a clock or a file.
+//! [`RunOutput`](cwndlab_scenario::RunOutput) contains its results. An event loop drives two links
+//! and any number of flows; each flow has two complete TCP endpoints and an application. This
+//! crate reads no clock and no file.
 
 mod engine;
 mod flow;
@@ -24,6 +24,6 @@ pub use probe::probe;
 pub use run::{RunError, check, run, run_in_parts, run_unless_stopped};
 pub use saturate::{Saturation, saturate};
 
-/// Increased whenever the same scenario and seed may give a different result than before, so that a
-/// store never returns results of an older version.
+/// Version of the simulator's behaviour. It increases whenever the same scenario and seed may give
+/// a different result than before, so that a store never returns results of an older version.
 pub const BEHAVIOUR_EPOCH: u32 = 22;

@@ -1,4 +1,4 @@
-//! The hosts' devices, between the sockets and the path.
+//! The network devices of the hosts, between the sockets and the path.
 
 use core::num::NonZeroU16;
 
@@ -11,23 +11,25 @@ use cwndlab_units::Stream;
 use crate::frame::Frame;
 use crate::ingress::Ingress;
 
-/// A device, shared by all ends of a user on one side of the path with the same configuration.
+/// A network device. All ends of a user on the same side of the path share the device if their
+/// configurations are equal.
 #[derive(Debug)]
 pub(crate) struct HostNode {
     pub(crate) config: HostConfig,
     pub(crate) host: Host<Frame>,
-    /// Receive side, if received segments are merged.
+    /// Receive side of the device, if it merges received segments.
     pub(crate) receiver: Option<Receiver<Frame>>,
     /// Direction of the segments that leave the device.
     pub(crate) direction: Direction,
-    /// Whether the device is behind the link instead of in front of it.
+    /// Whether the device sends towards the link's far end, after the link, instead of into the
+    /// link.
     pub(crate) is_behind: bool,
     pub(crate) user: u16,
     pub(crate) ingress: Ingress,
     pub(crate) component: usize,
 }
 
-/// The devices of a run.
+/// The network devices of all hosts of a run.
 #[derive(Debug, Default)]
 pub(crate) struct HostNodes {
     pub(crate) all: Vec<HostNode>,
@@ -36,7 +38,7 @@ pub(crate) struct HostNodes {
 }
 
 impl HostNodes {
-    /// Index of the device of an end that sends in `direction`, if the end has one.
+    /// Index of the device of an end that sends in `direction`; `None` if the end has no device.
     pub(crate) fn find_or_add(
         &mut self,
         config: Option<HostConfig>,
@@ -80,7 +82,8 @@ impl HostNodes {
         }
     }
 
-    /// Direction of the segments that leave a device behind the link; `None` in front of the link.
+    /// Direction of the segments that leave a device behind the link; `None` for a device in front
+    /// of the link.
     pub(crate) fn direction_behind(&self, number: usize) -> Option<Direction> {
         let node = &self.all[number];
         node.is_behind.then_some(node.direction)

@@ -1,4 +1,4 @@
-//! The path's two directions, and the wake times of all components.
+//! The two directions of a path, and the wake times of all components.
 
 mod nodes;
 
@@ -14,20 +14,21 @@ use crate::ingress::Ingress;
 use crate::node::HostNodes;
 use crate::wake::WakeTree;
 
-/// Links of both directions: one for each, or one medium that they share.
+/// Links of a path: one for each direction, or one medium that both directions share.
 #[derive(Debug)]
 pub(crate) enum Links {
     Separate(Box<[AnyLink<Frame>; 2]>),
     Shared(Box<AnyLink<Frame>>),
 }
 
-/// The links and every component's wake time; the links are components 0 and 1.
+/// The links of a path and the wake times of all components; the links are components 0 and 1.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// If both directions share a medium, it is the first link, and nothing enters the second.
+    /// If both directions share a medium, the medium is the first link, and no packet enters the
+    /// second link.
     pub(crate) links: [AnyLink<Frame>; 2],
     pub(crate) is_shared: bool,
-    /// The hosts' devices between the sockets and the links.
+    /// The hosts' network devices between the sockets and the links.
     pub(crate) nodes: HostNodes,
     pub(crate) wakes: WakeTree,
 }
@@ -45,7 +46,7 @@ impl Path {
         }
     }
 
-    /// Where this user's packets in `direction` enter.
+    /// The place where packets of this user enter the path in `direction`.
     pub(crate) fn ingress(&self, direction: Direction, user: u16) -> Ingress {
         if !self.is_shared {
             return Ingress { link: direction, port: 0 };
@@ -53,13 +54,13 @@ impl Path {
         Ingress { link: Direction::Forward, port: direction.port(user) }
     }
 
-    /// Direction of a packet that left `link` at `port`.
+    /// Direction of a packet that has left `link` at `port`.
     #[inline]
     pub(crate) fn direction(link: Direction, port: u16) -> Direction {
         if port == 0 { Direction::Reverse } else { link }
     }
 
-    /// Passes a segment to a link, and sets the link's wake time.
+    /// Passes a segment to a link, and updates the link's wake time.
     #[inline(never)]
     pub(crate) fn send_alone(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
         if self.send_apart(ingress, now, &Train { first: *segment, count: 1 }) {
@@ -67,7 +68,8 @@ impl Path {
         }
     }
 
-    /// [`Path::send`], optimized for a single ACK and a wire that only delays it.
+    /// Does the same as [`Path::send`], but is faster for a single ACK on a wire that only delays
+    /// packets.
     #[inline(always)]
     pub(crate) fn send_answer(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
@@ -83,7 +85,7 @@ impl Path {
         self.send_apart(ingress, now, train)
     }
 
-    /// Passes a train to a link. Returns whether [`Path::settle`] must follow.
+    /// Passes a train to a link. Returns whether the caller must then call [`Path::settle`].
     #[inline(always)]
     pub(crate) fn send(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
@@ -107,15 +109,16 @@ impl Path {
         false
     }
 
-    /// [`Path::send`], compiled once instead of into each caller.
+    /// Calls [`Path::send`]; compiled only once, instead of into each caller.
     #[inline(never)]
     pub(crate) fn send_apart(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         self.send(ingress, now, train)
     }
 
-    /// Passes a train to a link that is not a wire; a shared medium receives it as a whole.
+    /// Passes a train to a link that is not a wire. A shared medium receives the whole train at
+    /// once.
     ///
-    /// Returns whether [`Path::settle`] must follow.
+    /// Returns whether the caller must then call [`Path::settle`].
     #[inline(never)]
     fn send_to_medium(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Ingress { link, port } = ingress;
@@ -135,7 +138,8 @@ impl Path {
         false
     }
 
-    /// Like [`Path::send_to_medium`], for links that are neither a wire nor a Wi-Fi channel.
+    /// Does the same as [`Path::send_to_medium`] for links that are neither a wire nor a Wi-Fi
+    /// channel.
     #[inline(never)]
     fn send_to_other(&mut self, ingress: Ingress, now: Time, train: &Train) {
         let Ingress { link, port } = ingress;
@@ -148,9 +152,10 @@ impl Path {
         }
     }
 
-    /// Passes all that an end sends at one time to its link, and sets the link's wake time.
+    /// Passes all segments that an end sends at the same time to their link, and updates the
+    /// link's wake time.
     ///
-    /// Trains of segments of equal length enter a Wi-Fi channel as one.
+    /// Trains of segments of equal length enter a Wi-Fi channel as one train.
     #[inline]
     pub(crate) fn send_together(&mut self, ingress: Ingress, now: Time, outputs: &[TcpOutput]) {
         let Ingress { link, port } = ingress;
@@ -191,7 +196,8 @@ impl Path {
         frames(first, indices).for_each(|frame| _ = link.handle_packet(now, port, frame));
     }
 
-    /// The link that carries a direction, and that direction in the link's terms.
+    /// The link that carries a direction of the path, and the name of this direction within the
+    /// link.
     pub(crate) fn link_of(&mut self, direction: Direction) -> (&mut AnyLink<Frame>, Direction) {
         if self.is_shared {
             (&mut self.links[0], direction)
@@ -200,7 +206,7 @@ impl Path {
         }
     }
 
-    /// Sets a link's wake time, which must follow after it received packets.
+    /// Updates a link's wake time; the caller must do this after the link received packets.
     ///
     /// Returns whether the link is due at `now`.
     #[inline]
@@ -210,14 +216,14 @@ impl Path {
         wake == now
     }
 
-    /// Restarts the links' counts.
+    /// Sets the counters of all links to zero.
     pub(crate) fn begin_window(&mut self, now: Time) {
         for link in &mut self.links {
             link.begin_window(now);
         }
     }
 
-    /// Bytes that each stage of a direction could have carried so far for this user.
+    /// Bytes that each stage of a direction could have carried for this user so far.
     pub(crate) fn offered(
         &mut self,
         direction: Direction,
@@ -228,14 +234,14 @@ impl Path {
         link.offered_of(direction, user, now)
     }
 
-    /// Backlog of all queues of a direction that hold this user's packets.
+    /// Backlog of all queues of a direction that contain packets of this user.
     pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
         let (link, direction) = self.link_of(direction);
         link.backlog_of(direction, user, now)
     }
 }
 
-/// Whether both are trains of segments of equal length.
+/// Whether both outputs are trains of segments of equal length.
 fn are_alike(one: &TcpOutput, other: &TcpOutput) -> bool {
     match (one, other) {
         (TcpOutput::Train(one), TcpOutput::Train(other)) => {
@@ -245,7 +251,7 @@ fn are_alike(one: &TcpOutput, other: &TcpOutput) -> bool {
     }
 }
 
-/// Number of segments in an output.
+/// Number of segments in an output of an endpoint.
 fn segments(output: &TcpOutput) -> u32 {
     match output {
         TcpOutput::Train(train) => train.count,
@@ -253,7 +259,7 @@ fn segments(output: &TcpOutput) -> u32 {
     }
 }
 
-/// The segments of a train with these indices, each copied as a whole.
+/// The segments of a train at these indices, each copied completely.
 fn frames(first: &Segment, indices: Range<u32>) -> impl Iterator<Item = Frame> {
     indices.map(|index| {
         let mut segment = *first;

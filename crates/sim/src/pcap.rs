@@ -1,8 +1,8 @@
-//! Packets as a capture file for tcpdump and Wireshark.
+//! Writes packets to a capture file for tcpdump and Wireshark.
 //!
-//! Headers are complete, with options and checksums; the payload is cut off and counts as zeros in
-//! the TCP checksum. The hosts are 10.0.0.1 (data sender) and 10.0.0.2, their ports 40000 + flow
-//! and 5001.
+//! Headers are complete, with options and checksums. The payload is cut off; the TCP checksum is
+//! computed as if the payload consisted of zeros. The hosts are 10.0.0.1 (data sender) and
+//! 10.0.0.2 (receiver); their ports are 40000 + flow number and 5001.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ const RECEIVER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const FIRST_SENDER_PORT: u16 = 40_000;
 const RECEIVER_PORT: u16 = 5_001;
 
-/// The packets at the data senders' interfaces.
+/// Capture of the packets at the data senders' interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     file: Pcap,
@@ -38,7 +38,7 @@ impl Capture {
         self.file.bytes()
     }
 
-    /// The bytes of the file that were added since the last call.
+    /// The bytes of the capture file that were added since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.file.take()
     }

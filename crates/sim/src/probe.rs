@@ -1,5 +1,5 @@
-//! Delays of packets that a source sends at given times over a path without other traffic of its
-//! own, such as short packet trains.
+//! Measures the delays of packets that a source sends at given times over a path without other
+//! traffic. The packets can be, for example, short packet trains.
 
 use cwndlab_link::{Admission, AnyLink, Direction, Link, PathConfig, Traces};
 use cwndlab_scenario::ScenarioError;
@@ -8,12 +8,12 @@ use cwndlab_units::{Duration, Output, Time};
 use crate::run::link_error;
 use crate::saturate::Probe;
 
-/// After this time, a packet is lost.
+/// Maximum delay of a packet; a packet that has not arrived by then is lost.
 const LONGEST_DELAY: Duration = Duration::from_secs(100);
 
-/// Sends packets in one direction of a path for one of its users, and returns the delay of each
-/// packet, in the order of sending; `None` if the packet is lost. `sent` contains the time and the
-/// size in bytes, with its IP header, of each packet.
+/// Sends packets in one direction of a path for one of its users. Returns the delay of each
+/// packet, in the order of sending; `None` if the packet is lost. For each packet, `sent` contains
+/// the time and the size in bytes, including the IP header.
 ///
 /// # Errors
 /// If the path's settings contradict each other, a trace is missing, or a packet is sent before
@@ -55,7 +55,7 @@ pub fn probe(
     Ok(delays)
 }
 
-/// Takes the packets that arrive by `until`.
+/// Records the packets that arrive by `until`.
 fn receive(
     link: &mut AnyLink<Probe>,
     until: Time,

@@ -1,4 +1,4 @@
-//! Optional recordings: samples, events, ACKs and packets.
+//! The tables that a scenario can request: samples, events, ACKs and packets.
 
 use std::mem;
 
@@ -10,19 +10,20 @@ use cwndlab_units::Time;
 
 use crate::pcap::Capture;
 
-/// Above this number of rows, or bytes of a capture, the recording is handed over before the run
-/// continues: some megabytes, so that a long run needs no more memory than a short one.
+/// Maximum number of rows, or bytes of a capture, before the recorded data are passed on and the
+/// run continues. The limit is some megabytes, so that a long run needs no more memory than a
+/// short run.
 const FULL_ROWS: usize = 1 << 16;
 const FULL_CAPTURE_BYTES: usize = 4 << 20;
 
-/// All recordings except the flows' totals.
+/// All recorded data of a run except the totals of the flows.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    /// Recordings that the scenario requests, if any.
+    /// Tables that the scenario requests, if any.
     pub(crate) on_demand: Option<Box<OnDemand>>,
 }
 
-/// Recordings that cost time and memory.
+/// Tables that are recorded only on request, because they cost time and memory.
 #[derive(Debug)]
 pub(crate) struct OnDemand {
     /// The flows' numbers.
@@ -50,7 +51,7 @@ impl Recorder {
         Self { on_demand }
     }
 
-    /// Whether enough has been recorded to be handed over.
+    /// Whether enough data have been recorded to be passed on.
     pub(crate) fn is_full(&self) -> bool {
         self.on_demand.as_ref().is_some_and(|recorded| recorded.is_full())
     }
@@ -137,12 +138,12 @@ impl OnDemand {
     }
 }
 
-/// A value in a column: NaN if there is none.
+/// Converts a value to a number in a column; NaN if there is no value.
 pub(crate) fn nan_if_none(value: Option<f64>) -> f64 {
     value.unwrap_or(f64::NAN)
 }
 
-/// An RTT in a column: endpoints report an unknown RTT as 0.
+/// Converts an RTT to a number in a column; endpoints report an unknown RTT as 0.
 pub(crate) fn nan_if_zero(value: f64) -> f64 {
     if value > 0.0 { value } else { f64::NAN }
 }

@@ -1,4 +1,4 @@
-//! From a scenario to its result.
+//! Executes the run that a scenario describes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::node::HostNodes;
 use crate::path::Links;
 use crate::recorder::Recorder;
 
-/// Time after the application's end in which an earlier run's connection can send its data and
-/// close.
+/// Time after the end of the application in which the connection of an earlier run can send its
+/// remaining data and close.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// An error that prevents a run from starting or from reaching its end.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The scenario is invalid, or names something that does not exist.
+    /// The scenario is invalid, or names an item that does not exist.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Another thread stopped the run.
@@ -51,10 +51,11 @@ pub fn run(
     run_unless_stopped(scenario, traces, algorithms, &AtomicBool::new(false))
 }
 
-/// Like [`run`], unless another thread sets `stop`, which is read every 10 simulated ms.
+/// Does the same as [`run`], but ends if another thread sets `stop`. The flag is read every 10
+/// simulated ms.
 ///
 /// # Errors
-/// [`RunError::Stopped`] besides those of [`run`].
+/// [`RunError::Stopped`], and the errors of [`run`].
 pub fn run_unless_stopped(
     scenario: &Scenario,
     traces: &Traces,
@@ -69,8 +70,9 @@ pub fn run_unless_stopped(
     Ok(whole(flows, links, recorded))
 }
 
-/// Like [`run_unless_stopped`], but passes recorded data to `take` after every few megabytes, so
-/// that memory does not grow with simulated time; the return value holds the remainder.
+/// Does the same as [`run_unless_stopped`], but passes recorded data to `take` after every few
+/// megabytes, so that memory does not grow with simulated time. The return value contains the
+/// remaining data.
 ///
 /// # Errors
 /// As [`run_unless_stopped`].
@@ -96,7 +98,8 @@ pub fn run_in_parts(
     run_over(scenario, links, algorithms, stop, memory, take)
 }
 
-/// The scenario of an earlier run, which records nothing and in which every flow can end.
+/// The scenario of an earlier run on the same path. The earlier run records no tables, and every
+/// flow can end.
 fn earlier(scenario: &Scenario, index: usize) -> Scenario {
     let end = Time::ZERO + scenario.duration;
     let mut flows = scenario.before[index].clone();
@@ -113,7 +116,7 @@ fn earlier(scenario: &Scenario, index: usize) -> Scenario {
     }
 }
 
-/// Builds the run of a scenario, whose flows error messages locate at `place`.
+/// Prepares the run of a scenario; in error messages, `place` is the place of its flows.
 fn engine<'a>(
     scenario: &Scenario,
     place: &str,
@@ -189,10 +192,10 @@ fn whole(flows: Vec<FlowSummary>, links: Vec<LinkSummary>, recorded: Recording) 
     RunOutput { flows, links, samples, events, acks, pcap }
 }
 
-/// Checks that a scenario can run with these traces and algorithms, without running it.
+/// Checks that a scenario can be executed with these traces and algorithms, without executing it.
 ///
 /// # Errors
-/// [`RunError`] where [`run`] returns one.
+/// [`RunError`] in the cases in which [`run`] returns an error.
 pub fn check(
     scenario: &Scenario,
     traces: &Traces,
@@ -208,7 +211,8 @@ pub fn check(
     Ok(())
 }
 
-/// Builds the links: one for each direction of a wire, which is faster, otherwise a shared one.
+/// Creates the links of a path: for wires, one link for each direction, which is faster; otherwise
+/// one link for both.
 fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, ScenarioError> {
     let one_way = |stages, name| AnyLink::one_way(stages, traces, seed, name);
     let links = match path {
@@ -222,8 +226,9 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
     links.map_err(|error| link_error(&error))
 }
 
-/// Converts a link's error to its place in the scenario: `path.forward[0]` for stage `forward.0`,
-/// `path.downlink.adaptation` in a cell, `path.links[1].phy` in the second link of a chain.
+/// Converts the place of a link's error to a place in the scenario: `path.forward[0]` for stage
+/// `forward.0`, `path.downlink.adaptation` in a cell, `path.links[1].phy` in the second link of a
+/// chain.
 pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
     let mut place = "path".to_owned();
     let key = error.problem.place();
@@ -298,7 +303,7 @@ fn build_flows(
     Ok((flows, nodes))
 }
 
-/// Profiles that flows share, by name and overrides.
+/// Stack profiles that several flows share, by their name and overrides.
 #[derive(Default)]
 struct Profiles {
     known: Vec<(EndKey, Arc<Profile>)>,
@@ -346,7 +351,8 @@ fn congestion(
 mod tests {
     use super::*;
 
-    /// Flows of three users in both directions, over a chain with loss, ACKs against data.
+    /// A scenario with flows of three users in both directions, over a chain with loss; the ACKs
+    /// of some flows share the path with data of others.
     const MIXED: &str = r#"{"version": 1, "seed": 7, "duration_ns": 8000000000,
         "path": {"kind": "wire",
             "forward": [

@@ -1,4 +1,4 @@
-//! A flow's row of samples.
+//! A row of samples of a flow's state.
 
 use cwndlab_link::Backlog;
 use cwndlab_scenario::Samples;
@@ -7,7 +7,7 @@ use cwndlab_units::{Duration, Time};
 use crate::flow::Flow;
 use crate::recorder::{nan_if_none, nan_if_zero};
 
-/// Adds a flow's row of samples.
+/// Adds a row of samples of the flow's state.
 pub(crate) fn push_sample(
     samples: &mut Samples,
     now: Time,

@@ -1,7 +1,8 @@
-//! The capacity of a path for a source that always has something to send.
+//! Measures the capacity of a path with a source that always has data to send.
 //!
-//! The source keeps the path's queue full with packets of 1500 bytes and ignores all feedback, so
-//! its throughput is the path's capacity, and its packets' delay is the largest possible.
+//! The source keeps the queue of the path full with packets of 1500 bytes and ignores all
+//! feedback. Its throughput is therefore the capacity of the path, and the delay of its packets is
+//! the maximum delay.
 
 use cwndlab_link::{
     Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Stages, Traces,
@@ -11,16 +12,16 @@ use cwndlab_units::{Duration, Ecn, Output, Time};
 
 use crate::run::link_error;
 
-/// Length of each packet.
+/// Length of each packet that the source sends.
 const PACKET_BYTES: u32 = 1500;
 
-/// Maximum packets in flight if no queue has a limit.
+/// Maximum number of packets in flight if no queue has a limit.
 const MOST_PACKETS: u32 = 2_000;
 
-/// How often the source checks for room, besides after each departure.
+/// Interval at which the source checks for room, in addition to the check after each departure.
 const TICK: Duration = Duration::from_millis(1);
 
-/// More packets in a tick than any link of this project delivers: 120 Gbit/s.
+/// Maximum number of packets in a tick: more than any link of this project delivers, 120 Gbit/s.
 const MOST_PACKETS_PER_TICK: usize = 10_000;
 
 table! {
@@ -42,7 +43,7 @@ columns Saturation {
 }
 }
 
-/// A packet of the source.
+/// A packet that the source sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     pub(crate) sent: Time,
@@ -71,10 +72,11 @@ impl Packet for Probe {
     fn mark_ce(&mut self) {}
 }
 
-/// Saturates one direction of a path for one of its users; the other directions stay idle.
+/// Saturates one direction of a path for one of its users; no other packets are sent.
 ///
 /// # Errors
-/// If the path's settings contradict each other, a trace is missing, or nothing limits the rate.
+/// If the path's settings contradict each other, a trace is missing, or the path does not limit
+/// the rate.
 pub fn saturate(
     path: &PathConfig,
     traces: &Traces,
@@ -136,7 +138,7 @@ impl Source {
         self.link.handle_packet(now, port, probe)
     }
 
-    /// Sends until the queue is full.
+    /// Sends packets until the queue is full.
     fn fill(&mut self, now: Time) {
         for _ in self.backlog(now).packets..MOST_PACKETS {
             if self.send(now) == Admission::Dropped {
@@ -145,7 +147,7 @@ impl Source {
         }
     }
 
-    /// Records the transport blocks that a cell has sent for this user.
+    /// Records the transport blocks that a cell has sent for the source's user.
     fn take_blocks(&mut self, saturation: &mut Saturation) {
         let AnyLink::Cell(cell) = &mut self.link else { return };
         for block in cell.take_blocks() {
@@ -156,7 +158,7 @@ impl Source {
         }
     }
 
-    /// Backlog of this user in this direction.
+    /// Backlog of the source's user in the direction that is saturated.
     fn backlog(&mut self, now: Time) -> Backlog {
         self.link.backlog_of(self.direction, self.user, now)
     }

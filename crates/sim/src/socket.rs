@@ -1,10 +1,10 @@
-//! An endpoint as its application sees it.
+//! The interface of a TCP endpoint to its application.
 
 use cwndlab_scenario::Connection;
 use cwndlab_tcp::Endpoint;
 use cwndlab_units::Time;
 
-/// A borrowed endpoint with non-blocking writes and reads.
+/// A reference to a TCP endpoint, with writes and reads that do not block.
 pub(crate) struct Socket<'a>(pub(crate) &'a mut Endpoint);
 
 impl Connection for Socket<'_> {

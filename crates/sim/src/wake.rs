@@ -1,32 +1,32 @@
-//! Finds the component that is due next: a tournament tree over wake times.
+//! Finds the component that is due next, with a tournament tree over wake times.
 //!
-//! The leaves hold one wake time per component, every inner node the earliest of its four children.
-//! The earliest component is found by walking down from the root, the leftmost child first, so that
-//! ties go to the component with the lower index and the order of events is a function of the
-//! scenario alone.
+//! Each leaf contains the wake time of a component; each inner node contains the earliest time of
+//! its four children. A walk down from the root finds the earliest component. The walk prefers the
+//! leftmost child, so of two components with equal times, the one with the lower index comes
+//! first. The order of events therefore depends only on the scenario.
 //!
-//! The two components with the lowest indices, the path's two directions, cause most of the events;
-//! they are next to the root instead of among the leaves.
+//! The two components with the lowest indices are the two directions of the path. They cause most
+//! events, so they are stored next to the root instead of among the leaves.
 //!
-//! A leaf may be *earlier* than its component's true wake time, never later. Timers of a TCP
-//! endpoint move later with every ACK: the leaf is corrected only when its old time arrives, which
-//! costs one walk through the tree per timeout instead of one per ACK.
+//! The time in a leaf may be *earlier* than the true wake time of its component, but never later.
+//! Each ACK moves timers of a TCP endpoint to a later time. The leaf is corrected only when its
+//! old time arrives, which costs one walk through the tree per timeout instead of one per ACK.
 
 use cwndlab_units::Time;
 
 /// The next wake times of a fixed number of components.
 #[derive(Debug)]
 pub(crate) struct WakeTree {
-    /// Wake times of the first two components.
+    /// Wake times of the two components next to the root.
     near: [Time; NEAR],
-    /// The earliest time of the leaves.
+    /// The earliest wake time of the leaves.
     root: Time,
-    /// The children of each inner node, the root's first, then level by level: below child `i` of
-    /// block `b` are those of block `4 * b + 1 + i`.
+    /// The children of each inner node, level by level from the root: the children of child `i` of
+    /// block `b` are in block `4 * b + 1 + i`.
     ///
-    /// The last level repeats the leaves' listed times.
+    /// The last level repeats the times listed in the leaves.
     blocks: Vec<[Time; WIDTH]>,
-    /// The first block of the last level.
+    /// Index of the first block of the last level.
     first_last: usize,
     leaves: Vec<Leaf>,
 }
@@ -34,20 +34,20 @@ pub(crate) struct WakeTree {
 /// A component's place in the tree.
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
-    /// Wake time in the tree.
+    /// Wake time that the tree contains.
     listed: Time,
-    /// True wake time, at or after the listed one.
+    /// True wake time of the component, which is not before the listed time.
     wake: Time,
 }
 
-/// Number of components next to the root.
+/// Number of components that are stored next to the root.
 pub(crate) const NEAR: usize = 2;
 
-/// Children of an inner node.
+/// Number of children of an inner node.
 const WIDTH: usize = 4;
 
 impl WakeTree {
-    /// Creates a tree of `components` components with no wake times.
+    /// Creates a tree for `components` components, none of which has a wake time.
     pub(crate) fn new(components: usize) -> Self {
         let leaves = components.saturating_sub(NEAR);
         let (mut last_blocks, mut first_last) = (1, 0);
@@ -75,19 +75,19 @@ impl WakeTree {
         }
     }
 
-    /// Like [`Self::set`], but for one of the first two components.
+    /// Sets the wake time of one of the two components next to the root.
     #[inline]
     pub(crate) fn set_near(&mut self, component: usize, wake: Time) {
         self.near[component] = wake;
     }
 
-    /// The wake time of one of the first two components.
+    /// The wake time of one of the two components next to the root.
     #[inline]
     pub(crate) fn near(&self, component: usize) -> Time {
         self.near[component]
     }
 
-    /// Like [`Self::set`], but for a leaf.
+    /// Sets the wake time of a component among the leaves.
     #[inline]
     pub(crate) fn set_leaf(&mut self, index: usize, wake: Time) {
         let leaf = &mut self.leaves[index];
@@ -98,7 +98,7 @@ impl WakeTree {
         }
     }
 
-    /// The component that is due first and its wake time, if that is at or before `until`.
+    /// The component that is due first and its wake time, if this time is not after `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Time) -> Option<(Time, usize)> {
         let near = usize::from(self.near[1] < self.near[0]);
@@ -109,7 +109,7 @@ impl WakeTree {
         (first.0 <= until).then_some(first)
     }
 
-    /// The first of the leaves and `other`, which precedes a leaf of the same time.
+    /// The first of the leaves and `other`; if the times are equal, `other` comes first.
     #[inline(never)]
     fn first_with_leaves(&mut self, other: (Time, usize)) -> (Time, usize) {
         while self.root < other.0 {
@@ -124,7 +124,7 @@ impl WakeTree {
         other
     }
 
-    /// The leftmost of the leaves with the earliest listed time.
+    /// The leftmost of the leaves that have the earliest listed time.
     fn first_leaf(&self) -> usize {
         let mut number = 0;
         loop {
@@ -145,7 +145,7 @@ impl WakeTree {
         }
     }
 
-    /// Updates the tree after a leaf moved to an earlier time.
+    /// Updates the tree after the time of a leaf moved to an earlier time.
     fn lower(&mut self, leaf: usize, listed: Time) {
         let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);
         loop {
@@ -162,7 +162,7 @@ impl WakeTree {
         self.root = self.root.min(listed);
     }
 
-    /// Updates the tree after the first leaf moved to a later time.
+    /// Updates the tree after the time of the first leaf moved to a later time.
     fn raise(&mut self, leaf: usize) {
         let mut earliest = self.leaves[leaf].listed;
         let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);

@@ -1,10 +1,10 @@
-//! Cells with one downlink flow whose radio is the bottleneck.
+//! Scenarios in which the radio of a cell limits one downlink flow.
 
 use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
 
-/// The cell of this name, if there is one.
+/// The cell with this name; `None` if the name is unknown.
 pub(crate) fn cell(name: &str) -> Option<Value> {
     match name {
         "hsdpa" => Some(hsdpa()),

@@ -1,8 +1,10 @@
-//! One run for `make bench`, which measures it from outside. Prints the run's totals as JSON.
+//! Executes one run for `make bench`, which measures this program from outside. Prints the totals
+//! of the run as JSON.
 //!
 //! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] [--seconds N]
-//! [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] [--repeat N]`. The file contains
-//! a scenario's path. A run of 0 seconds ends as it begins and measures the fixed cost of a run.
+//! [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] [--repeat N]`. `PATH.json`
+//! contains the path of a scenario. A run of 0 seconds ends at once and measures the fixed cost of
+//! a run.
 
 mod cells;
 
@@ -24,7 +26,7 @@ struct Options {
     seconds: u64,
     window: u64,
     samples: bool,
-    /// Rate and round-trip time of the dumbbell.
+    /// Rate of the case `dumbbell`, in Mbit/s.
     mbit: u64,
     ms: u64,
     /// Number of times that the scenario is read and run.
@@ -100,13 +102,13 @@ fn options() -> Option<Options> {
     Some(options)
 }
 
-/// Reads the path from a file, if the case names one.
+/// Reads the path from a file, if the argument names a file.
 fn read_path(case: &str) -> Option<Value> {
     let text = case.ends_with(".json").then(|| fs::read_to_string(case))?.ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// One CUBIC flow, by default, over 50 Mbit/s, 40 ms and a queue of one bandwidth-delay product.
+/// One flow (CUBIC by default) over 50 Mbit/s, 40 ms and a queue of one bandwidth-delay product.
 fn dumbbell(options: &Options) -> Value {
     let (bits_per_sec, delay_ns) = (options.mbit * 1_000_000, options.ms * 500_000);
     let bdp_bytes = bits_per_sec * options.ms / 1_000 / 8;
@@ -122,7 +124,7 @@ fn dumbbell(options: &Options) -> Value {
     scenario(options, &path, &options.algorithm, &json!({}), &overrides)
 }
 
-/// One flow on 1 Gbit/s with a 12 MB buffer, so that slow start loses thousands of segments.
+/// One flow over 1 Gbit/s with a buffer of 12 MB, so that slow start loses thousands of segments.
 fn gigabit(options: &Options) -> Value {
     let bottleneck = json!({
         "rate": {"kind": "fixed", "bits_per_sec": 1_000_000_000},
@@ -134,9 +136,11 @@ fn gigabit(options: &Options) -> Value {
     scenario(options, &wire(&bottleneck, &back), "cubic", &parameters, &large_buffers())
 }
 
-/// A window of a given size that just fills its path and, after 3 s, loses every 100th segment.
+/// One flow with a window of a given size, which exactly fills its path; after 3 s, every 100th
+/// segment is lost.
 ///
-/// The receiver immediately acknowledges every segment behind a gap, because ACKs are counted.
+/// The receiver acknowledges every segment beyond a gap at once, because the benchmark counts
+/// ACKs.
 fn window(options: &Options) -> Value {
     let round_trip_ms = 100;
     let bottleneck = json!({
@@ -153,7 +157,7 @@ fn window(options: &Options) -> Value {
     scenario(options, &wire(&bottleneck, &back), "fixed", &parameters, &overrides)
 }
 
-/// One station per flow, sending to the access point of an 802.11n channel of 65 Mbit/s.
+/// Stations with one flow each, which send to the access point of an 802.11n channel of 65 Mbit/s.
 fn wifi(options: &Options) -> Value {
     let path = json!({
         "kind": "wifi", "standard": "802.11n", "rate_control": {"kind": "fixed", "index": 7},

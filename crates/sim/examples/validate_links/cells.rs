@@ -1,4 +1,4 @@
-//! Cells; the measurements are those of the link crate's tests.
+//! Measurements of cells; the same as in the tests of the crate `link`.
 
 #[path = "../../../link/tests/common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! Makes the measurements that `make validate-links` compares with its targets; prints one JSON
-//! object per line.
+//! Makes the measurements that `make validate-links` compares with its expected values; prints one
+//! JSON object per line.
 //!
 //! Usage: `validate_links [--only PREFIX] [--traces DIR]`
 
@@ -12,16 +12,16 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-/// Selection of measurements, and their inputs.
+/// The measurements to make, and their inputs.
 struct Report {
-    /// Makes only measurements whose name begins with this prefix.
+    /// Makes only the measurements whose name begins with this prefix.
     only: String,
-    /// Folder with recorded traces that the project may not contain.
+    /// Folder with recorded traces whose licences do not permit the project to include them.
     traces: Option<PathBuf>,
 }
 
 impl Report {
-    /// Makes and prints a measurement if it is selected.
+    /// Makes a measurement and prints it, if the measurement is selected.
     fn measure(&self, id: &str, value: impl FnOnce() -> f64) {
         if self.wants(id) {
             println!("{}", json!({"id": id, "value": value()}));

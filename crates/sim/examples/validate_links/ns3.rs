@@ -1,4 +1,5 @@
-//! Wi-Fi channels that ns-3 has measured: the settings of `tests/links/ns3.csv`.
+//! Measurements of Wi-Fi channels that were also measured in ns-3, with the settings of
+//! `tests/links/ns3.csv`.
 
 use core::f64::consts::TAU;
 
@@ -12,9 +13,10 @@ use crate::Report;
 use crate::wifi::Full;
 
 const TABLE: &str = include_str!("../../../../tests/links/ns3.csv");
-/// Flows start at this time.
+/// Time at which the flows start.
 const START: Time = Time::from_secs(1);
-/// Runs per mean if flows share a queue or stations contend, where the result depends on chance.
+/// Number of runs whose mean is computed if the result is random because flows share a queue or
+/// stations contend.
 const RUNS: u64 = 10;
 const DATAGRAM_BYTES: u32 = 1472;
 
@@ -40,7 +42,7 @@ fn sum_and_jain(shares: &[f64]) -> (f64, f64) {
     (sum, sum * sum / (shares.len() as f64 * squares))
 }
 
-/// A row of the table.
+/// A row of the table `tests/links/ns3.csv`.
 struct Setting {
     id: &'static str,
     /// Options of a Wi-Fi path in a scenario.
@@ -92,7 +94,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Positions of the stations in `ns3_wifi.cc`.
+/// Positions of the stations, the same as in `ns3_wifi.cc`.
 fn places(name: &str, stations: u16) -> Vec<Value> {
     let place = |station: u16| {
         let angle = TAU * f64::from(station) / f64::from(stations);
@@ -114,7 +116,7 @@ impl Setting {
         if self.is_tcp { self.tcp(seed) } else { self.datagrams(seed) }
     }
 
-    /// End of the run.
+    /// Time at which the run ends.
     fn end(&self) -> Time {
         self.warm_up + Duration::from_secs(self.seconds)
     }

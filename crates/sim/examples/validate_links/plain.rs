@@ -1,4 +1,4 @@
-//! Wires and traces: response functions of TCP, queues, and replay of traces.
+//! Measurements of wires and traces: response functions of TCP, queues, and replay of traces.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,8 @@ pub(crate) fn measure(report: &Report) {
     }
 }
 
-/// Runs a flow that loses one packet in `every`, without a queue. The RTT is twice `half_rtt_ms`.
+/// Runs a flow over a path without a queue that loses one packet in `every`. The RTT is twice
+/// `half_rtt_ms`.
 fn responding(algorithm: &str, every: u64, half_rtt_ms: u64, seconds: u64) -> FlowSummary {
     let delay_ns = half_rtt_ms * 1_000_000;
     let forward = json!({"delay_ns": delay_ns, "loss": {"kind": "periodic", "every": every}});
@@ -112,7 +113,7 @@ impl Packet for Full {
     fn mark_ce(&mut self) {}
 }
 
-/// Mean wait of Poisson arrivals at a server with a service time of 1 ms.
+/// Mean waiting time of Poisson arrivals at a server with a service time of 1 ms.
 fn mean_wait_ms(load: f64) -> f64 {
     let stage = StageConfig {
         rate: RateConfig::Fixed { rate: Rate::from_mbit_per_sec(12) },
@@ -135,7 +136,8 @@ fn mean_wait_ms(load: f64) -> f64 {
     waits_ms / f64::from(left)
 }
 
-/// Measures every Mahimahi trace in the folder, by its file's name.
+/// Measures every Mahimahi trace in a folder; the name of each measurement contains the name of
+/// the file.
 fn traces(report: &Report, folder: &Path) {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("a folder of traces")
@@ -157,11 +159,11 @@ fn traces(report: &Report, folder: &Path) {
     }
 }
 
-/// Deliveries to a source that always has packets waiting.
+/// Deliveries of a trace to a source that always has packets to send.
 struct Replay {
-    /// Packets of 1504 bytes, with framing, in the trace's first round.
+    /// Packets of 1504 bytes, including framing, in the first repetition of the trace.
     opportunities: u64,
-    /// Time from the first packet to the first one of the next round.
+    /// Time from the first packet to the first packet of the next repetition of the trace.
     period: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Wi-Fi channels that are never idle.
+//! Measurements of Wi-Fi channels that are never idle.
 
 use core::num::NonZeroU32;
 
@@ -49,7 +49,7 @@ pub(crate) fn measure(report: &Report) {
     });
 }
 
-/// Measures each rate of each standard.
+/// Measures each transmission rate of each Wi-Fi standard.
 fn rates(report: &Report) {
     let channels = [
         ("b", Standard::B, 20, false, 4),
@@ -88,7 +88,7 @@ fn rates(report: &Report) {
     }
 }
 
-/// Time until a packet arrives that a station sends on an idle channel.
+/// Time until a packet arrives that a station sends over an idle channel.
 fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
     let mut channel: WifiChannel<Full> = WifiChannel::new(config, 1, "wifi").expect("a channel");
     channel.handle_packet(Time::ZERO, 1, Full { station: 1, bytes });
@@ -102,7 +102,8 @@ fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
     }
 }
 
-/// ns-3's channel with one station that sends datagrams, and an access point's beacons.
+/// The Wi-Fi channel of ns-3 with one station that sends datagrams, and beacons of the access
+/// point.
 fn one_sender(index: u8) -> WifiConfig {
     WifiConfig {
         rate_control: RateControlConfig::Fixed { index },
@@ -112,9 +113,11 @@ fn one_sender(index: u8) -> WifiConfig {
     }
 }
 
-/// Payload rate of all stations together over a minute.
+/// Payload rate of all stations together, over a minute in which all of them always have packets
+/// to send.
 ///
-/// Their queues are always full of packets of 1500 bytes with `payload_bytes` of payload each.
+/// The stations' queues are always full of packets of 1500 bytes, each with `payload_bytes` of
+/// payload.
 fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     const QUEUE: u32 = 150;
     let (warm_up, end) = (Time::from_secs(2), Time::from_secs(62));

@@ -1,5 +1,5 @@
-//! How a connection's ends are attached to the path: directly, through a host's device, or through
-//! the flow's access delay.
+//! How the two ends of a connection are attached to the path: directly, through a host's device,
+//! or through the flow's access delay.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,22 @@ use cwndlab_units::{Duration, Time};
 use crate::ingress::Ingress;
 use crate::path::Path;
 
-/// Indices of the sender and of the receiver in `nodes`.
+/// Index of the data sender in `nodes`.
 pub(super) const SENDER: usize = 0;
 pub(super) const RECEIVER: usize = 1;
 
-/// Devices and access delay between the ends and the path, and the ingresses of both directions.
+/// Devices and access delay between the ends and the path, and where segments of each direction
+/// enter the path.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pub(super) data_ingress: Ingress,
     pub(super) ack_ingress: Ingress,
     pub(super) access: Access,
-    /// The devices of the sender and of the receiver.
+    /// Indices of the sender's and the receiver's device, if they have one.
     pub(crate) nodes: [Option<usize>; 2],
-    /// The receiving devices of ACKs at the sender and of data at the receiver.
+    /// Receiving devices: of ACKs at the sender, and of data at the receiver.
     pub(crate) receive_lines: Option<[Option<usize>; 2]>,
-    /// Segments that the sender's device dropped although the sender had sent them.
+    /// Number of segments that the sender sent and the sender's device dropped.
     pub(super) dropped_by_host: u64,
     /// Whether the sender is attached directly, without a device or an access delay.
     pub(super) is_direct: bool,
@@ -34,7 +35,7 @@ pub(crate) struct Attachment {
 }
 
 impl Attachment {
-    /// Creates the attachment of a flow whose devices and ingresses are not yet known.
+    /// Creates the attachment of a flow; its devices and the entries to the path are set later.
     pub(super) fn new(config: &FlowConfig, is_of_datagrams: bool) -> Self {
         Self {
             data_ingress: Ingress::default(),
@@ -48,7 +49,7 @@ impl Attachment {
         }
     }
 
-    /// Passes the sender's segments to its device or into the access delay.
+    /// Passes the sender's segments to the sender's device, or into the access delay.
     #[inline(never)]
     pub(super) fn send_indirectly(&mut self, now: Time, train: &Train, path: &mut Path) {
         if let Some(node) = self.nodes[SENDER] {
@@ -60,7 +61,7 @@ impl Attachment {
     }
 }
 
-/// One flow's access delay in both directions, without loss or reordering.
+/// The access delay of one flow in both directions, without loss or reordering.
 #[derive(Debug, Default)]
 pub(super) struct Access {
     pub(super) delay: Duration,
@@ -69,7 +70,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// When the next segment leaves the delay in either direction.
+    /// Time at which the next segment of either direction has crossed the access delay.
     pub(super) fn due(&self) -> Time {
         let head =
             |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
@@ -77,7 +78,7 @@ impl Access {
     }
 }
 
-/// Removes the first segment of a queue if it is due.
+/// Removes the first segment of a queue if the segment is due.
 pub(super) fn pop_due(queue: &mut VecDeque<(Time, Segment)>, now: Time) -> Option<Segment> {
     let (due, _) = queue.front()?;
     if *due > now {

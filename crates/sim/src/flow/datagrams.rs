@@ -1,4 +1,4 @@
-//! A flow without TCP: its application sends datagrams.
+//! A flow without TCP, whose application sends datagrams.
 
 use cwndlab_link::Admission;
 use cwndlab_packet::{Flags, SackBlocks, Segment};
@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::socket::Socket;
 
 impl Flow {
-    /// Like [`Flow::handle_control`], but for a flow of datagrams.
+    /// Does the work of [`Flow::handle_control`] for a flow of datagrams.
     pub(super) fn control_datagrams(&mut self, now: Time, path: &mut Path) {
         if !self.has_started {
             self.has_started = true;

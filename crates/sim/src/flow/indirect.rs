@@ -1,4 +1,4 @@
-//! A flow whose ends are attached through a host's device or an access delay.
+//! Flows whose ends are attached to the path through a host's device or an access delay.
 
 use cwndlab_link::Direction;
 use cwndlab_packet::{Flags, Segment};
@@ -10,9 +10,10 @@ use crate::path::Path;
 use crate::recorder::Recorder;
 
 impl Flow {
-    /// Passes a segment from the link to the end's receiving device, if it has one.
+    /// Passes a segment from the link to the receiving device of its end, if the end has such a
+    /// device.
     ///
-    /// Returns whether it has.
+    /// Returns whether the end has a receiving device.
     #[inline(never)]
     pub(super) fn enter_line(
         &self,
@@ -28,7 +29,8 @@ impl Flow {
         true
     }
 
-    /// Handles a segment behind the receiving device, or at an end that is not attached directly.
+    /// Handles a segment that has passed the receiving device, or that arrives at an end which is
+    /// not attached directly.
     #[inline(never)]
     pub(crate) fn handle_beyond_line(
         &mut self,
@@ -47,13 +49,13 @@ impl Flow {
         }
     }
 
-    /// Segments that the sender's device had no room for; `None` without a device.
+    /// Number of segments for which the sender's device had no room; `None` without a device.
     pub(crate) fn host_refusals(&self) -> Option<u64> {
         let refusals = self.sender.counters().refusals;
         self.attachment.nodes[SENDER].map(|_| refusals + self.attachment.dropped_by_host)
     }
 
-    /// Handles a segment for a sender that is not attached directly.
+    /// Handles a segment for a data sender that is not attached directly.
     fn handle_indirect(
         &mut self,
         now: Time,
@@ -72,10 +74,11 @@ impl Flow {
         }
     }
 
-    /// Passes a segment from the link to the end's device, which delivers it later, or a datagram
-    /// to the application.
+    /// Passes a segment from the link to the end's device, which delivers the segment later, or a
+    /// datagram to the application.
     ///
-    /// Returns whether one of them accepted it; if not, the segment is for TCP now.
+    /// Returns whether the device or the application accepted the segment; if not, TCP must handle
+    /// the segment now.
     fn defer(&mut self, end: usize, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.application.is_of_datagrams() {
             self.application.handle_datagram(now, segment.seq);
@@ -90,7 +93,7 @@ impl Flow {
         is_later
     }
 
-    /// Handles a segment that a device delivers after receiving it.
+    /// Handles a segment that a device delivers after having received it.
     pub(crate) fn handle_received(
         &mut self,
         node: usize,
@@ -107,7 +110,7 @@ impl Flow {
         }
     }
 
-    /// Sets at both ends how many packets their devices have room for, before they send.
+    /// Tells both ends for how many packets their devices have room, before the ends send.
     pub(super) fn tell_room(&mut self, now: Time, path: &mut Path) {
         for (node, end) in self.attachment.nodes.iter().zip([&mut self.sender, &mut self.receiver])
         {
@@ -117,7 +120,7 @@ impl Flow {
         }
     }
 
-    /// Handles a segment that has left the device of one of the ends.
+    /// Handles a segment that has left the device of the sender or of the receiver.
     pub(crate) fn handle_departed(
         &mut self,
         node: usize,
@@ -141,7 +144,8 @@ impl Flow {
         self.release(node, now, segment, path, recorder);
     }
 
-    /// Releases a segment's room in the device of one of the ends, which may then send more.
+    /// Frees the room of a segment in the device of the sender or of the receiver, which may then
+    /// send more.
     pub(crate) fn release(
         &mut self,
         node: usize,

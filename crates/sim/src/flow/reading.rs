@@ -1,25 +1,27 @@
-//! When the receiver's application reads the data that arrived.
+//! When the application at the receiver reads the data that arrived.
 
 use cwndlab_host::HostConfig;
 use cwndlab_units::{Duration, Time};
 
-/// The read times of an application.
+/// Times at which an application reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     /// Whether the application has started and only reads, without delay.
     pub(super) is_at_once: bool,
-    /// Delay from the arrival of data to the read, and the time of the next read.
+    /// Delay from the arrival of data to the read.
     pub(super) delay: Duration,
     pub(super) next: Time,
-    /// Duration of a read, and the time until which the application is awake after its last read.
+    /// Duration of a read.
     pub(super) read_time: Duration,
     pub(super) awake_until: Time,
-    /// How long a read is postponed at a time for the device, if both share a processor.
+    /// Time by which a read is postponed for the device, if the application and the device share a
+    /// processor.
     pub(super) yielding: Option<Duration>,
 }
 
 impl Reading {
-    /// The read times of an application on this host; without a host it reads at once.
+    /// The read times of an application on this host. Without a host, the application reads at
+    /// once.
     pub(super) fn new(host: Option<HostConfig>) -> Self {
         Self {
             is_at_once: false,

@@ -1,4 +1,5 @@
-//! Segments that arrive together, as a train: an end usually answers only after the last of them.
+//! Handles segments that arrive together, as a train: an end usually answers only after the last
+//! of them.
 
 use cwndlab_link::Direction;
 use cwndlab_packet::Segment;
@@ -10,11 +11,12 @@ use crate::path::Path;
 use crate::recorder::Recorder;
 
 impl Flow {
-    /// Delivers a segment of a train to its end.
+    /// Delivers a segment of a train to the end that receives it.
     ///
-    /// Returns whether the end has not answered yet: the caller then delivers the remaining
-    /// segments of the train and calls [`Flow::answer_train`]. The answer is deferred only if
-    /// answering each segment would have the same results, as all of them arrive at the same time.
+    /// Returns whether the end has not answered yet. If so, the caller delivers the remaining
+    /// segments of the train and then calls [`Flow::answer_train`]. The answer is deferred only if
+    /// an answer to each segment would give the same results, because all segments arrive at the
+    /// same time.
     #[inline(always)]
     pub(crate) fn handle_segment_of_train(
         &mut self,
@@ -49,19 +51,19 @@ impl Flow {
         false
     }
 
-    /// [`Flow::poll_receiver`], compiled once instead of into each caller.
+    /// Calls [`Flow::poll_receiver`]; compiled only once, instead of into each caller.
     #[inline(never)]
     fn poll_receiver_apart(&mut self, now: Time, path: &mut Path) {
         self.poll_receiver(now, path);
     }
 
-    /// [`Flow::poll_sender`], compiled once instead of into each caller.
+    /// Calls [`Flow::poll_sender`]; compiled only once, instead of into each caller.
     #[inline(never)]
     fn poll_sender_apart(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         self.poll_sender(now, path, recorder);
     }
 
-    /// Lets the end that received a train from this direction answer.
+    /// Lets the end that received a train in this direction send its answer.
     #[inline(never)]
     pub(crate) fn answer_train(&mut self, direction: Direction, now: Time, path: &mut Path) {
         let is_receiver = direction == self.direction;

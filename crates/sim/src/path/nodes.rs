@@ -1,4 +1,4 @@
-//! Packets and room of the hosts' devices at the ends of the path.
+//! Packets in the hosts' network devices at the ends of the path, and room for more.
 
 use cwndlab_host::{Lost, Receiver};
 use cwndlab_link::{Admission, Direction};
@@ -11,7 +11,8 @@ use crate::frame::Frame;
 use crate::node::HostNode;
 
 impl Path {
-    /// Connects the devices to the path; the first device is the component `first_component`.
+    /// Connects the devices to the path; the first device has the component index
+    /// `first_component`.
     pub(crate) fn connect_nodes(&mut self, first_component: usize) {
         for number in 0..self.nodes.len() {
             let HostNode { direction, user, .. } = self.nodes.all[number];
@@ -21,15 +22,15 @@ impl Path {
         }
     }
 
-    /// Number of packets of a flow for which a device has room now.
+    /// Number of packets of a flow for which a device has room.
     pub(crate) fn room(&mut self, number: usize, flow: usize, now: Time) -> u32 {
         let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.room(now, in_link, flow as u32)
     }
 
-    /// Passes a segment from the link to a device that delivers received segments later.
+    /// Passes a segment from the link to a device that delivers received segments with a delay.
     ///
-    /// Returns whether the device does.
+    /// Returns whether the device delivers received segments with a delay.
     pub(crate) fn receive(&mut self, number: usize, now: Time, segment: &Segment) -> bool {
         let Some(receiver) = &mut self.nodes.all[number].receiver else { return false };
         receiver.handle_packet(now, Frame(*segment));
@@ -37,7 +38,7 @@ impl Path {
         true
     }
 
-    /// Removes the next received segment that a device delivers now.
+    /// Removes the next received segment that a device delivers at this time.
     pub(crate) fn poll_received(&mut self, number: usize, now: Time) -> Option<Segment> {
         match self.nodes.all[number].receiver.as_mut()?.poll(now)? {
             Output::Packet { packet: Frame(segment), .. } => Some(segment),
@@ -45,12 +46,12 @@ impl Path {
         }
     }
 
-    /// Packets in a device and its queue.
+    /// Number of packets in a device and its queue.
     pub(crate) fn waiting_in(&self, number: usize) -> u32 {
         self.nodes.all[number].host.backlog_packets()
     }
 
-    /// Passes a segment to a device. [`Path::settle_node`] must follow.
+    /// Passes a segment to a device. The caller must then call [`Path::settle_node`].
     pub(crate) fn send_to_node(
         &mut self,
         number: usize,
@@ -61,14 +62,16 @@ impl Path {
         self.nodes.all[number].host.handle_packet(now, in_link, Frame(*segment))
     }
 
-    /// Passes the segments of a train to a device, and returns how many it dropped.
+    /// Passes the segments of a train to a device, and returns how many segments the device
+    /// dropped.
     #[inline(never)]
     pub(crate) fn send_train_to_node(&mut self, number: usize, now: Time, train: &Train) -> u64 {
         let admissions = train.segments().map(|segment| self.send_to_node(number, now, &segment));
         admissions.filter(|&admission| admission == Admission::Dropped).count() as u64
     }
 
-    /// Removes the next due segment that leaves a device or is dropped by its queue.
+    /// Removes the next segment that leaves a device or that the device's queue drops, if it is
+    /// due.
     ///
     /// [`Path::settle_node`] must follow.
     pub(crate) fn poll_node(
@@ -89,7 +92,7 @@ impl Path {
         self.wakes.set(node.component, wake);
     }
 
-    /// Updates devices whose buffer the link empties, after the link has acted.
+    /// Updates the devices whose buffer the link empties, after the link has acted.
     #[inline]
     pub(crate) fn settle_nodes_behind(&mut self, link: Direction, now: Time) {
         if self.nodes.is_any_emptied_by_link {
@@ -110,7 +113,8 @@ impl Path {
         }
     }
 
-    /// Bytes of a device's buffer that the link holds; 0 if the link does not empty the buffer.
+    /// Bytes of a device's buffer that the link still holds; 0 if the link does not empty this
+    /// buffer.
     fn bytes_in_link(&mut self, number: usize, now: Time) -> Bytes {
         let HostNode { direction, user, ref host, .. } = self.nodes.all[number];
         if !host.is_emptied_by_link() {
