@@ -1,4 +1,4 @@
-//! One end of a connection, for any stack.
+//! One end of a TCP connection, with any stack profile.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::profile::{Profile, StackSettings};
 /// Configuration of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// Flow number; copied into every segment, like [`EndpointConfig::user`].
+    /// Flow number, which is copied to every segment.
     pub flow: u32,
     /// User to whom the connection belongs, for networks that distinguish users.
     pub user: u16,
     /// Stack profile.
     pub profile: Arc<Profile>,
-    /// Congestion control of the data that this end sends.
+    /// Congestion control for the data that this end sends.
     pub congestion: Congestion,
-    /// Seed for initial sequence numbers and for algorithms that use random numbers.
+    /// Seed of the initial sequence numbers, and of algorithms that use random numbers.
     pub seed: u64,
     /// Time from the last tick of the kernel's clock to the start of the run.
     pub jiffies_phase: Duration,
 }
 
-/// One end of a connection as a state machine.
+/// One end of a TCP connection, as a state machine.
 ///
-/// Input is segments and calls of the application; output is the segments and events that
-/// [`Endpoint::poll`] returns. It reads no clock.
+/// The input consists of segments and calls of the application. The output consists of the
+/// segments and events that [`Endpoint::poll`] returns. The endpoint reads no clock.
 #[derive(Debug)]
 pub struct Endpoint {
     stack: Stack,
@@ -76,15 +76,15 @@ impl Endpoint {
         Self { stack }
     }
 
-    /// Opens the connection actively.
+    /// Opens the connection by sending a SYN or first packet.
     pub fn connect(&mut self, now: Time) {
         each!(mut self, endpoint => endpoint.connect(now));
     }
 
-    /// Sets the slow start threshold that [`Endpoint::ssthresh_to_remember`] of the last connection
-    /// to the same host returned; call it before this connection opens.
+    /// Sets the slow start threshold to the value that [`Endpoint::ssthresh_to_remember`] of the
+    /// last connection to the same host returned. Must be called before this connection opens.
     ///
-    /// Stacks that do not cache thresholds ignore it.
+    /// Stacks that do not cache thresholds ignore the value.
     pub fn remember_ssthresh(&mut self, pkts: u32) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.remember_ssthresh(pkts);
@@ -113,9 +113,10 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.handle_segment(now, segment));
     }
 
-    /// Like [`Endpoint::handle_segment`], but the application then reads everything.
+    /// Processes a segment from the network, after which the application reads all data.
     ///
-    /// Returns the number of bytes read and whether the peer has finished. Poll afterwards.
+    /// Returns the number of bytes read, and whether the peer has finished. The caller must then
+    /// poll the endpoint.
     #[inline(always)]
     pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         match &mut self.stack {
@@ -127,9 +128,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether more segments that arrive at the same time may be processed before the next poll.
+    /// Whether further segments that arrive at the same time may be processed before the next
+    /// poll.
     ///
-    /// This is the case if no timer is due and no retransmission is in flight. While a
+    /// This is possible if no timer is due and no retransmission is in flight. While a
     /// retransmission is in flight, the endpoint must be polled after each segment, because the
     /// position of the retransmission among the ACKs matters.
     #[inline]
@@ -140,22 +142,22 @@ impl Endpoint {
         }
     }
 
-    /// Runs the timers that are due and returns all segments and events at `now`.
+    /// Runs the timers that are due, and returns all segments and events at `now`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Polled<'_> {
         each!(mut self, endpoint => endpoint.poll(now))
     }
 
-    /// Attaches the host below TCP; call it before the connection opens.
+    /// Attaches the host's network device below TCP; must be called before the connection opens.
     ///
-    /// A classic endpoint has no model of the host and ignores it.
+    /// A classic endpoint has no model of the host and ignores the call.
     pub fn attach_host(&mut self, traits: HostTraits) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.attach_host(traits);
         }
     }
 
-    /// Sets the number of packets that the host accepts until the next call.
+    /// Sets the number of packets that the host's network device accepts until the next call.
     ///
     /// Data beyond this number are not sent, and the window is reduced, because the sender's own
     /// host is congested.
@@ -165,9 +167,9 @@ impl Endpoint {
         }
     }
 
-    /// Notes that a data packet has left the host.
+    /// Records that a data packet has left the host.
     ///
-    /// Returns whether data were waiting for this; if so, poll afterwards.
+    /// Returns whether data were waiting for this. If so, the caller must then poll the endpoint.
     pub fn handle_departure(&mut self, now: Time) -> bool {
         match &mut self.stack {
             Stack::Linux(endpoint) => endpoint.handle_departure(now),
@@ -177,70 +179,71 @@ impl Endpoint {
 
     /// Writes data.
     ///
-    /// Returns the number of bytes that the send buffer accepted. Poll afterwards.
+    /// Returns the number of bytes that the send buffer accepted. The caller must then poll the
+    /// endpoint.
     #[inline]
     pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
         each!(mut self, endpoint => endpoint.write(now, bytes))
     }
 
     /// Approximate number of bytes that [`Endpoint::write`] would accept now; 0 while the
-    /// application has to wait.
+    /// application must wait.
     #[inline]
     pub fn send_space(&self) -> u64 {
         each!(self, endpoint => endpoint.send_space())
     }
 
-    /// Reads up to `max` bytes that arrived in order.
+    /// Reads up to `max` bytes that have arrived in order.
     ///
-    /// Returns the number of bytes. Poll afterwards.
+    /// Returns the number of bytes. The caller must then poll the endpoint.
     #[inline]
     pub fn read(&mut self, now: Time, max: u64) -> u64 {
         each!(mut self, endpoint => endpoint.read(now, max))
     }
 
-    /// Bytes that [`Endpoint::read`] could return now.
+    /// Number of bytes that [`Endpoint::read`] could return now.
     #[inline]
     pub fn readable(&self) -> u64 {
         each!(self, endpoint => endpoint.readable())
     }
 
-    /// Ends the stream of this end: a FIN follows the data written.
+    /// Ends the stream of this end: a FIN follows the data written so far.
     ///
     /// Poll afterwards.
     pub fn close(&mut self, now: Time) {
         each!(mut self, endpoint => endpoint.close(now));
     }
 
-    /// Whether data can flow.
+    /// Whether the connection is established, so that data can be sent.
     #[inline]
     pub fn is_established(&self) -> bool {
         each!(self, endpoint => endpoint.is_established())
     }
 
-    /// Whether the peer closed and all of its data have been read.
+    /// Whether the peer has closed its side and the application has read all of the peer's data.
     pub fn peer_has_finished(&self) -> bool {
         each!(self, endpoint => endpoint.peer_has_finished())
     }
 
-    /// Whether both ends closed and everything is acknowledged, or the connection was reset.
+    /// Whether the connection was reset, or both ends have closed and all data are acknowledged.
     pub fn is_closed(&self) -> bool {
         each!(self, endpoint => endpoint.is_closed())
     }
 
-    /// A snapshot of the sending half.
+    /// A snapshot of the sending half's state.
     #[inline]
     pub fn info(&self) -> Info {
         each!(self, endpoint => endpoint.info())
     }
 
-    /// The congestion window and the smoothed RTT in microseconds: [`Info::cwnd_pkts`] and
-    /// [`Info::srtt_us`] without the rest of the snapshot.
+    /// The congestion window and the smoothed RTT in microseconds: only [`Info::cwnd_pkts`] and
+    /// [`Info::srtt_us`] of the snapshot.
     #[inline]
     pub fn cwnd_and_srtt(&self) -> (u32, u32) {
         each!(self, endpoint => (endpoint.cwnd_pkts(), endpoint.srtt_us()))
     }
 
-    /// Counters of events so far.
+    /// Counters of events since the creation of the endpoint.
     pub fn counters(&self) -> Counters {
         match &self.stack {
             Stack::Linux(endpoint) => endpoint.counters(),
@@ -248,7 +251,7 @@ impl Endpoint {
         }
     }
 
-    /// RTT sample from the last segment processed, in microseconds.
+    /// RTT sample of the last segment that was processed, in microseconds.
     #[inline]
     pub fn last_rtt_us(&self) -> Option<u32> {
         each!(self, endpoint => endpoint.last_rtt_us())

@@ -2,20 +2,20 @@
 
 use cwndlab_units::{Duration, Rate};
 
-/// State of the ACK state machine, in Linux's order.
+/// State of the ACK state machine, with Linux's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub enum CaState {
     /// Nothing is suspicious.
     #[default]
     Open = 0,
-    /// Duplicate ACKs or SACKs were seen, but no segment is known to be lost.
+    /// Duplicate ACKs or SACKs were received, but no segment is known to be lost.
     Disorder = 1,
-    /// The window is being reduced without a loss: ECN or a local drop.
+    /// The window is being reduced without a loss, because of ECN or a drop in the local host.
     Cwr = 2,
     /// Fast recovery.
     Recovery = 3,
-    /// After a retransmission timeout.
+    /// Recovery after a retransmission timeout.
     Loss = 4,
 }
 
@@ -31,7 +31,7 @@ impl CaState {
     }
 }
 
-/// A snapshot of a sender; the fields are named as in `TCP_INFO`.
+/// A snapshot of a sender's state; the fields are named as in `TCP_INFO`.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Info {
     /// Congestion window in packets.
@@ -56,11 +56,11 @@ pub struct Info {
     pub retrans_pkts: u32,
     /// Packets delivered with a CE mark, according to the peer's feedback.
     pub delivered_ce_pkts: u32,
-    /// Packets considered to be in the network.
+    /// Packets that are considered to be in the network.
     pub in_flight_pkts: u32,
     /// Consecutive retransmission timeouts.
     pub retransmits: u32,
-    /// Doublings of the retransmission timeout.
+    /// Number of times that the retransmission timeout was doubled.
     pub backoff: u32,
     /// State of the ACK state machine.
     pub ca_state: CaState,
@@ -68,66 +68,67 @@ pub struct Info {
     pub snd_una_bytes: u64,
     /// Next byte to send, counted from the first byte of the stream.
     pub snd_nxt_bytes: u64,
-    /// The peer's window in bytes.
+    /// The peer's receive window in bytes.
     pub snd_wnd_bytes: u32,
     /// Bytes written but not sent yet.
     pub notsent_bytes: u64,
     /// Pacing rate; `None` if unlimited.
     pub pacing_rate: Option<Rate>,
-    /// The latest delivery rate sample.
+    /// The latest sample of the delivery rate.
     pub delivery_rate: Option<Rate>,
-    /// Phase that the algorithm last reported, as an index into its list of phases.
+    /// Phase that the algorithm last reported, as an index into the algorithm's list of phases.
     pub phase: u8,
 }
 
-/// Counters of one endpoint since its creation.
+/// Counters of an endpoint since its creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Segments sent, including pure ACKs.
+    /// Number of segments sent, including pure ACKs.
     pub segments_out: u64,
     /// Data segments retransmitted.
     pub retransmitted_segments: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Timeouts that were undone.
+    /// Number of timeouts that were undone as spurious.
     pub spurious_timeouts: u64,
-    /// Entries into fast recovery.
+    /// Number of times that fast recovery began.
     pub recoveries: u64,
-    /// Tail loss probes sent.
+    /// Number of tail loss probes sent.
     pub tail_loss_probes: u64,
-    /// Window reductions that were undone, including timeouts.
+    /// Number of window reductions that were undone, including those by timeouts.
     pub undos: u64,
-    /// Times that the host had no room for a segment, which was then not sent.
+    /// Number of times that the host had no room for a segment, which was then not sent.
     pub refusals: u64,
-    /// ACKs sent by the delayed-ACK timer.
+    /// Number of ACKs sent by the delayed-ACK timer.
     pub delayed_acks: u64,
-    /// Segments whose data had all been received before.
+    /// Number of segments whose data had all been received before.
     pub duplicate_segments: u64,
     /// Time with data in flight or waiting to be sent.
     pub busy: Duration,
-    /// Part of `busy` that was limited by the peer's window.
+    /// Part of `busy` in which the peer's receive window limited the sender.
     pub rwnd_limited: Duration,
-    /// Part of `busy` that was limited by the send buffer.
+    /// Part of `busy` in which the send buffer limited the sender.
     pub sndbuf_limited: Duration,
 }
 
-/// An event that a recorder may store.
+/// An event of a TCP endpoint, which a run can record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TcpEvent {
     /// The handshake is complete.
     Established,
-    /// The ACK state machine entered a state.
+    /// The ACK state machine entered this state.
     State(CaState),
-    /// The retransmission timer expired for the n-th time in a row.
+    /// The retransmission timer expired; the value is the number of consecutive expirations.
     Timeout(u32),
-    /// A reduction was undone; contains the restored window in packets.
+    /// A window reduction was undone; the value is the restored window in packets.
     Undo(u32),
     /// A tail loss probe was sent.
     TailLossProbe,
-    /// The algorithm entered a phase, given as an index into its list of phases.
+    /// The algorithm entered a phase; the value is the phase's index in the algorithm's list of
+    /// phases.
     Phase(u8),
-    /// The host had no room for a segment, so the window is reduced.
+    /// The host had no room for a segment, so the window was reduced.
     HostRefused,
     /// The peer's FIN and all data before it have arrived.
     PeerFinished,
@@ -136,7 +137,7 @@ pub enum TcpEvent {
 }
 
 impl TcpEvent {
-    /// Name of the event in results.
+    /// Name of the event in the table of events.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Established => "established",
@@ -155,7 +156,7 @@ impl TcpEvent {
         }
     }
 
-    /// Numeric value of the event, if it has one.
+    /// Numeric value of the event in the table of events, if it has one.
     pub const fn value(&self) -> Option<i64> {
         match self {
             Self::Timeout(count) => Some(*count as i64),

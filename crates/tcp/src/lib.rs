@@ -1,11 +1,11 @@
-//! TCP without sockets, clocks or payload: segments and time go in, segments and deadlines come
-//! out.
+//! TCP endpoints without sockets, clocks or payload: the input is segments and the time, the
+//! output is segments and the time of the next call.
 //!
-//! [`Endpoint`] is one end of a connection, with its sending and its receiving half. Its behaviour
-//! is a [`Profile`], such as a release of Linux or an agent of ns-2; its congestion control comes
-//! from `cwndlab-cc`. Left out: payload, urgent data, keep-alive, and the closing states after an
-//! acknowledged FIN. A received RST is handled; a RST is sent only to refuse a repeated SYN that
-//! asks for another kind of ECN.
+//! [`Endpoint`] is one end of a connection, with its sending and its receiving half. A
+//! [`Profile`], such as a release of Linux or an agent of ns-2, determines its behaviour; its
+//! congestion control comes from `cwndlab-cc`. The endpoint leaves out payload, urgent data,
+//! keep-alive, and the closing states after an acknowledged FIN. It handles a received RST. It
+//! sends a RST only to refuse a repeated SYN that requests another kind of ECN.
 
 mod classic;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Output of an endpoint of any stack.
+//! Output of a TCP endpoint with any stack.
 
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
@@ -10,12 +10,12 @@ use crate::info::TcpEvent;
 pub struct Train {
     /// First segment.
     pub first: Segment,
-    /// Number of segments, at least 1.
+    /// Number of segments in the train, at least 1.
     pub count: u32,
 }
 
 impl Train {
-    /// Iterates over the segments; each begins where the previous one ends.
+    /// Iterates over the segments of the train; each begins where the previous segment ends.
     pub fn segments(self) -> impl Iterator<Item = Segment> {
         let Self { first, count } = self;
         (0..count).map(move |index| Segment {
@@ -25,12 +25,12 @@ impl Train {
     }
 }
 
-/// One output of an endpoint.
+/// An output of a TCP endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcpOutput {
     /// Segments to send.
     Train(Train),
-    /// An event that a recorder may store.
+    /// An event that a run can record.
     Event {
         /// When it happened.
         at: Time,
@@ -50,23 +50,23 @@ impl TcpOutput {
     }
 }
 
-/// Result of a poll.
+/// Result of polling an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Polled<'a> {
     /// Outputs, in the order in which they leave.
     pub outputs: &'a [TcpOutput],
-    /// Time of the next poll unless there is input before; later than this poll.
+    /// Time of the next poll if there is no input before; later than the present poll.
     pub next: Time,
 }
 
-/// Free places in an outbox each time it discards the outputs that were already returned.
+/// Number of free places in an outbox after it discards outputs that were already returned.
 const LEAST_ROOM: usize = 12;
 
-/// Outputs of an endpoint; each is stored until at least the next poll.
+/// Outputs of an endpoint; each output is stored at least until the next poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     outputs: Vec<TcpOutput>,
-    /// Number of outputs already returned by a poll.
+    /// Number of outputs that a poll has already returned.
     given: usize,
 }
 
@@ -84,8 +84,8 @@ impl Outbox {
         }
     }
 
-    /// Returns the flags of the last segment pushed, if no poll has returned it yet and only events
-    /// follow it.
+    /// Returns the flags of the last segment, if no poll has returned this segment yet and only
+    /// events follow it.
     pub(crate) fn flags_of_last(&mut self) -> Option<&mut Flags> {
         self.outputs[self.given..].iter_mut().rev().find_map(|output| match output {
             TcpOutput::Train(Train { first, count: 1 }) => Some(&mut first.flags),
@@ -110,7 +110,7 @@ impl Outbox {
         self.outputs.push(output);
     }
 
-    /// Discards the outputs already returned, so that the memory need not grow.
+    /// Discards the outputs that were already returned, so that the memory need not grow.
     #[cold]
     fn forget_given(&mut self) {
         self.outputs.drain(..self.given);
@@ -118,7 +118,7 @@ impl Outbox {
         self.outputs.reserve(LEAST_ROOM);
     }
 
-    /// Returns everything pushed since the last call.
+    /// Returns all outputs that were added since the last call.
     #[inline]
     pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
         let outputs = &self.outputs[self.given..];

@@ -1,4 +1,5 @@
-//! Stack profiles: how one release of a TCP stack behaves, as data with a source for each value.
+//! Stack profiles: data that describe how one release of a TCP stack behaves, with a source for
+//! each value.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::classic::ClassicSettings;
 use crate::linux::LinuxSettings;
 
-/// Profiles built into the crate: name and TOML text.
+/// Profiles that are part of the crate: name and TOML text.
 const FILES: &[(&str, &str)] = &[
     ("linux-6.18", include_str!("../profiles/linux-6.18.toml")),
     ("linux-6.12", include_str!("../profiles/linux-6.12.toml")),
@@ -25,24 +26,26 @@ const FILES: &[(&str, &str)] = &[
     ("textbook", include_str!("../profiles/textbook.toml")),
 ];
 
-/// How a stack behaves.
+/// A stack profile: how a TCP stack behaves.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Profile {
-    /// Name, as studies spell it.
+    /// Name of the profile, as studies write it.
     pub name: String,
     /// One-sentence description.
     pub summary: String,
     /// The endpoint's settings.
     #[serde(flatten)]
     pub stack: StackSettings,
-    /// Algorithm parameters of this release that differ from our defaults.
+    /// Parameters of algorithms whose values in this release differ from cwndlab's defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub algorithms: BTreeMap<String, BTreeMap<String, i64>>,
-    /// Source of each value, by the value's name; an algorithm's parameter is `NAME.PARAMETER`.
+    /// Source of each value, by the name of the value; for an algorithm's parameter, the name is
+    /// `NAME.PARAMETER`.
     pub sources: BTreeMap<String, String>,
 }
 
-/// Settings of the Linux or of the classic endpoint, serialized under the endpoint's name.
+/// Settings of the Linux endpoint or of the classic endpoint, serialized under the endpoint's
+/// name.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StackSettings {
@@ -66,31 +69,31 @@ struct ProfileText {
     sources: BTreeMap<String, String>,
 }
 
-/// Reason why a profile cannot be built.
+/// The reason why a profile cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// The text is not a profile.
+    /// The text is not a stack profile.
     #[error("this file is not a stack profile: {0}")]
     Text(String),
-    /// The setting does not exist, or the value is not valid for it.
+    /// The setting does not exist, or the value is not valid for the setting.
     #[error("stack setting `{name}`: {problem}")]
     Override {
         /// Name of the setting.
         name: String,
-        /// Description of the problem.
+        /// Description of the problem with the setting.
         problem: String,
     },
-    /// The profile has neither or both kinds of settings.
+    /// The profile has neither a Linux nor a classic table of settings, or it has both.
     #[error("profile {0} must have either a [linux] or a [classic] table")]
     Kind(String),
 }
 
 impl Profile {
-    /// Returns the built-in profile of this name, which each process parses only once.
+    /// Returns the built-in profile with this name, which each process parses only once.
     ///
     /// # Panics
-    /// If a built-in file is invalid; a test rules this out.
+    /// If a built-in profile is invalid, which a test rules out.
     pub fn shared(name: &str) -> Option<Arc<Self>> {
         static READ: [OnceLock<Arc<Profile>>; FILES.len()] =
             [const { OnceLock::new() }; FILES.len()];
@@ -99,7 +102,7 @@ impl Profile {
         Some(Arc::clone(READ[index].get_or_init(|| Arc::new(read()))))
     }
 
-    /// Returns an owned copy of the built-in profile of this name.
+    /// Returns a copy of the built-in profile with this name.
     ///
     /// # Panics
     /// Like [`Profile::shared`].
@@ -160,7 +163,7 @@ impl Profile {
         Ok(Self { stack: stack.map_err(refuse)?, ..self })
     }
 
-    /// Returns the settings if the stack is Linux.
+    /// Returns the settings of the Linux endpoint if the stack is Linux.
     pub fn linux(&self) -> Option<&LinuxSettings> {
         match &self.stack {
             StackSettings::Linux(settings) => Some(settings),
@@ -184,7 +187,7 @@ where
     }
 }
 
-/// Returns the settings with one value replaced, or a description of what is wrong with the value.
+/// Returns the settings with one value replaced, or a description of the problem with this value.
 fn with_setting<S, V>(settings: &S, name: &str, value: &V) -> Result<S, String>
 where
     S: Serialize + DeserializeOwned,

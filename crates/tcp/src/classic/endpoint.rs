@@ -1,8 +1,8 @@
 //! Sender and receiver of a classic endpoint: segments in, segments out.
 //!
-//! The SYN or first packet has sequence number 0, the first byte of data 1, and a FIN follows the
-//! last byte; the peer may start elsewhere. Timestamps are in microseconds. If the application does
-//! not read, the advertised window closes; a separate ACK reopens it.
+//! The SYN or first packet has sequence number 0, and the first byte of data has 1; a FIN follows
+//! the last byte. The peer may start at another number. Timestamps are in microseconds. If the
+//! application does not read, the advertised window closes; a separate ACK reopens it.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::outbox::{Outbox, Polled};
 use crate::parts::Parts;
 
-/// Size of the send buffer beyond two windows, so that an application's writes fit.
+/// Size of the send buffer beyond two congestion windows, so that an application's writes fit.
 const SEND_BUFFER_EXTRA_BYTES: u64 = 128 * 1024;
 
-/// Sequence number of the first byte of data; the SYN precedes it.
+/// Sequence number of the first byte of data, after the SYN.
 const FIRST_BYTE: u32 = 1;
 
 /// Segment size for a peer that does not announce one (RFC 9293 section 3.7.1).
@@ -36,26 +36,26 @@ enum State {
     Established,
 }
 
-/// Control packets waiting to be sent.
+/// Control packets that wait to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Pending {
     syn: bool,
     syn_ack: bool,
 }
 
-/// What the peer has announced.
+/// Values that the peer has announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Peer {
     /// Sequence number of the peer's first byte of data.
     first: u32,
-    /// Shift of the peer's window field.
+    /// Shift that applies to the peer's window field.
     shift: u8,
     has_sack: bool,
-    /// Offset of the peer's FIN in its stream; the FIN counts as one byte.
+    /// Position of the peer's FIN in its stream; the FIN counts as one byte.
     fin: Option<u64>,
 }
 
-/// One end of a connection with classic recovery.
+/// One end of a connection with classic loss recovery.
 #[derive(Debug)]
 pub(crate) struct ClassicEndpoint {
     flow: u32,
@@ -63,21 +63,21 @@ pub(crate) struct ClassicEndpoint {
     settings: Arc<ClassicSettings>,
     state: State,
     pending: Pending,
-    /// Time that the first packet waits for address resolution, and when the wait ends.
+    /// Time that the first packet waits for address resolution.
     address_wait: Duration,
     address_known: Time,
     sender: Sender,
     receiver: Receiver,
     peer: Peer,
-    /// Shift of our window field.
+    /// Shift that applies to the window field of this end.
     shift: u8,
-    /// Timestamp that the next segment echoes: the last one received in order (RFC 7323 section
-    /// 4.3).
+    /// Timestamp that the next segment echoes: that of the last segment received in order (RFC
+    /// 7323 section 4.3).
     echo_us: u32,
-    /// Offset of our FIN in the stream; the FIN counts as one byte.
+    /// Position of this end's FIN in its stream; the FIN counts as one byte.
     fin: Option<u64>,
     read: u64,
-    /// Window advertised by the last segment.
+    /// Window that the last segment advertised.
     advertised: u64,
     counters: Counters,
     accounted: Time,
@@ -86,7 +86,7 @@ pub(crate) struct ClassicEndpoint {
 }
 
 impl ClassicEndpoint {
-    /// Creates an endpoint that neither listens nor connects yet.
+    /// Creates an endpoint that neither listens nor connects.
     pub(crate) fn new(settings: ClassicSettings, parts: Parts) -> Self {
         let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
         let settings = Arc::new(settings);
@@ -269,7 +269,7 @@ impl ClassicEndpoint {
 
     // ---- output -------------------------------------------------------------------------------
 
-    /// Runs due timers, then returns all segments and events.
+    /// Runs timers that are due, and then returns all segments and events.
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
         loop {
             if self.sender.timer() <= now {
@@ -381,7 +381,7 @@ impl ClassicEndpoint {
 
     // ---- the application ----------------------------------------------------------------------
 
-    /// Writes into the send buffer. Returns the number of bytes accepted.
+    /// Writes to the send buffer. Returns the number of bytes that were accepted.
     pub(crate) fn write(&mut self, now: Time, bytes: u64) -> u64 {
         self.account(now);
         let taken = if self.fin.is_some() { 0 } else { bytes.min(self.send_space()) };
@@ -389,7 +389,7 @@ impl ClassicEndpoint {
         taken
     }
 
-    /// Bytes that [`ClassicEndpoint::write`] would accept now.
+    /// Number of bytes that [`ClassicEndpoint::write`] would accept now.
     pub(crate) fn send_space(&self) -> u64 {
         let window = u64::from(self.settings.window_limit_pkts) * 2;
         let buffer = window * u64::from(self.settings.segment_bytes) + SEND_BUFFER_EXTRA_BYTES;
@@ -408,12 +408,12 @@ impl ClassicEndpoint {
         bytes
     }
 
-    /// Bytes received in order and not read yet.
+    /// Number of bytes received in order and not read yet.
     pub(crate) fn readable(&self) -> u64 {
         self.receiver.next() - u64::from(self.has_fin()) - self.read
     }
 
-    /// Ends our stream after the data written so far.
+    /// Ends the stream of this end after the data written so far.
     pub(crate) fn close(&mut self, now: Time) {
         self.account(now);
         if self.fin.is_none() {
@@ -427,17 +427,17 @@ impl ClassicEndpoint {
         self.state == State::Established
     }
 
-    /// Whether the peer closed and all of its data have been read.
+    /// Whether the peer has closed its side and the application has read all of the peer's data.
     pub(crate) fn peer_has_finished(&self) -> bool {
         self.has_fin() && self.readable() == 0
     }
 
-    /// Whether the peer's FIN and everything before it have arrived.
+    /// Whether the peer's FIN and all data before it have arrived.
     fn has_fin(&self) -> bool {
         self.peer.fin.is_some_and(|fin| self.receiver.next() > fin)
     }
 
-    /// Whether both ends closed and everything is acknowledged and read.
+    /// Whether both ends have closed and all data are acknowledged and read.
     pub(crate) fn is_closed(&self) -> bool {
         self.peer_has_finished() && self.fin.is_some_and(|fin| self.sender.una() > fin)
     }
@@ -452,7 +452,7 @@ impl ClassicEndpoint {
         self.sender.sk.srtt_us >> 3
     }
 
-    /// A snapshot of the sender.
+    /// A snapshot of the sender's state.
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sender.sk;
         let data_end = self.fin.unwrap_or(u64::MAX);
@@ -482,18 +482,18 @@ impl ClassicEndpoint {
         }
     }
 
-    /// Counters since the endpoint was created.
+    /// Counters since the creation of the endpoint.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// RTT sample from the last segment, in microseconds.
+    /// RTT sample of the last segment, in microseconds.
     pub(crate) fn last_rtt_us(&self) -> Option<u32> {
         let rtt = self.sender.last_rtt()?;
         Some(u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX))
     }
 
-    /// Adds the time since the last call to the busy and limited-time counters.
+    /// Adds the time since the last call to the counters of busy and limited time.
     fn account(&mut self, now: Time) {
         let passed = now.saturating_since(self.accounted);
         self.accounted = now;
@@ -508,7 +508,7 @@ impl ClassicEndpoint {
         }
     }
 
-    /// Turns state changes of the sender into events and counters.
+    /// Converts state changes of the sender to events and counters.
     fn report(&mut self, now: Time) {
         let before = self.reported;
         let sk = &self.sender.sk;
@@ -528,13 +528,14 @@ impl ClassicEndpoint {
     }
 }
 
-/// Returns the offset nearest to `reference` whose low 32 bits are `low`; `None` if it is negative.
+/// Returns the stream position nearest to `reference` whose lower 32 bits are `low`; `None` if it
+/// is negative.
 fn nearest(reference: u64, low: u32) -> Option<u64> {
     let ahead = low.wrapping_sub(reference as u32) as i32;
     reference.checked_add_signed(ahead.into())
 }
 
-/// Returns when the segment whose timestamp is echoed was sent.
+/// Returns the time at which the segment was sent whose timestamp is echoed.
 fn sent_at(now: Time, echo_us: u32) -> Time {
     let ago = (now.as_micros() as u32).wrapping_sub(echo_us);
     Time::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1_000))

@@ -1,9 +1,9 @@
-//! A sorted set of disjoint byte ranges: the out-of-order data of a receiver, or the sender's view
-//! of them.
+//! A sorted set of disjoint byte ranges: the out-of-order data of a receiver, or what the sender
+//! knows of them.
 
 use std::collections::VecDeque;
 
-/// Half-open ranges that are sorted, disjoint and not adjacent.
+/// Half-open byte ranges that are sorted, disjoint and not adjacent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
     ranges: VecDeque<(u64, u64)>,
@@ -11,7 +11,7 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    /// Bytes in all ranges.
+    /// Number of bytes in all ranges.
     pub(crate) fn covered(&self) -> u64 {
         self.covered
     }
@@ -30,8 +30,8 @@ impl Intervals {
         self.ranges.back().map(|range| range.1)
     }
 
-    /// Index of the first range that ends at or after `at`. New ranges are usually near the end, so
-    /// the last range is checked first.
+    /// Index of the first range that ends at or after `at`. The last range is checked first,
+    /// because new ranges are usually near the end.
     fn first_reaching(&self, at: u64) -> usize {
         match self.ranges.back() {
             None => 0,
@@ -42,7 +42,7 @@ impl Intervals {
         }
     }
 
-    /// Adds a range. Returns the merged range that contains it, and the number of new bytes.
+    /// Adds a range. Returns the merged range that now contains it, and the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> ((u64, u64), u64) {
         debug_assert!(start < end, "range {start}..{end}");
         let first = self.first_reaching(start);
@@ -84,7 +84,8 @@ impl Intervals {
         }
     }
 
-    /// Bytes in `start..end` that no range covers; the cost is linear in the ranges in between.
+    /// Number of bytes in `start..end` that no range covers; the time is linear in the number of
+    /// ranges in between.
     pub(crate) fn uncovered(&self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -99,7 +100,7 @@ impl Intervals {
         end - start - covered
     }
 
-    /// The first hole in `start..end`, if any.
+    /// The first gap in `start..end`, if any.
     pub(crate) fn first_hole(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let mut at = start;
         for &(from, to) in self.ranges.iter().skip(self.first_reaching(start)) {

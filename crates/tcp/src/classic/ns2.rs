@@ -1,8 +1,9 @@
-//! The ns-2 profiles compared with runs of ns-2.35 on the chain of the paper lte-ns2-2011: a bulk
-//! transfer over 100, 10 and 1 Mbit/s, 2 ms each, 50 packets of drop-tail queue.
+//! Compares the ns-2 profiles with runs of ns-2.35 on the chain of the paper lte-ns2-2011: a bulk
+//! transfer over 100, 10 and 1 Mbit/s, 2 ms each, with a drop-tail queue of 50 packets.
 //!
-//! ns-2 adds fractions of a packet to its windows, our algorithms whole packets: growth from `w` to
-//! `w + 1` takes `w` ACKs here and half an ACK more there, which is 1 to 3 % of a period.
+//! ns-2 adds fractions of a packet to its windows; the algorithms of cwndlab add whole packets.
+//! Growth from `w` to `w + 1` takes `w` ACKs in cwndlab and half an ACK more in ns-2, which is 1
+//! to 3 % of a period.
 
 use cwndlab_units::Time;
 
@@ -11,7 +12,7 @@ use super::testing::{Run, ns_2_full, ns_2_linux, ns_2_packet, run_chain};
 
 const FIFTY_SECONDS: Time = Time::from_secs(50);
 
-/// Parameters of our algorithm that correspond to ns-2's HSTCP, `windowOption_ 8`.
+/// Parameters of cwndlab's algorithm that correspond to HSTCP in ns-2, `windowOption_ 8`.
 const NS_2_HSTCP: &[(&str, i64)] = &[("computed", 1), ("halve_first", 1)];
 
 fn limited(window_limit_pkts: u32, settings: ClassicSettings) -> ClassicSettings {
@@ -31,7 +32,8 @@ fn assert_near(what: &str, value: f64, expected: f64, tolerance_pct: f64) {
     );
 }
 
-/// Asserts that all cuts after `from_s` start from the same window, at equal intervals.
+/// Asserts that all window reductions after `from_s` start from the same window, at equal
+/// intervals.
 #[track_caller]
 fn assert_sawtooth(run: &Run, from_s: f64, peak_pkts: u32, period_s: f64) {
     let cuts: Vec<_> = run.cuts().into_iter().filter(|cut| cut.0 > from_s).collect();

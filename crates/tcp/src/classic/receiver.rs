@@ -1,11 +1,12 @@
-//! The receiving half: data in order, data out of order, and when an ACK leaves.
+//! The receiving half of a classic endpoint: data in order, data out of order, and the times at
+//! which ACKs leave.
 
 use cwndlab_units::Time;
 
 use super::intervals::Intervals;
 use super::settings::ClassicSettings;
 
-/// SACK blocks of one ACK, most recent first (RFC 2018 section 4).
+/// SACK blocks of one ACK; the most recent block is first (RFC 2018 section 4).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct SackBlocks {
     blocks: [(u64, u64); SackBlocks::MAX],
@@ -19,7 +20,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Inserts `block` before the old blocks, and removes those that it contains.
+    /// Inserts `block` before the other blocks, and removes the blocks that it contains.
     fn push_front(&mut self, block: (u64, u64)) {
         let mut kept = Self { blocks: [block; Self::MAX], count: 1 };
         for &old in self.as_slice() {
@@ -54,7 +55,7 @@ pub(crate) struct Receiver {
     held: Intervals,
     recent: SackBlocks,
     unacknowledged_segments: u32,
-    /// The ACK waits for further segments or for its timer.
+    /// Whether the next ACK waits for further segments or for its timer.
     is_waiting: bool,
     ack_due: Time,
 }
@@ -71,9 +72,9 @@ impl Receiver {
         }
     }
 
-    /// Processes the data `start..end`. An ACK is due at once if they are out of order or fill a
-    /// hole, otherwise with the last of `ack_segments` or when the timer expires (RFC 5681 section
-    /// 4.2).
+    /// Processes the data `start..end`. If the data are out of order or fill a hole, an ACK is due
+    /// at once. Otherwise, it is due after `ack_segments` segments or when the timer expires (RFC
+    /// 5681 section 4.2).
     pub(crate) fn handle_data(
         &mut self,
         now: Time,
@@ -105,13 +106,13 @@ impl Receiver {
         self.demand_ack(now);
     }
 
-    /// Requests an ACK now.
+    /// Requests that an ACK leaves now.
     pub(crate) fn demand_ack(&mut self, now: Time) {
         self.ack_due = now;
         self.is_waiting = false;
     }
 
-    /// When an ACK must leave.
+    /// Time at which an ACK must leave.
     pub(crate) fn ack_due(&self) -> Time {
         self.ack_due
     }
@@ -121,19 +122,19 @@ impl Receiver {
         self.is_waiting
     }
 
-    /// Notes that an ACK leaves now, alone or with data.
+    /// Records that an ACK leaves now, alone or with data.
     pub(crate) fn note_ack_sent(&mut self) {
         self.ack_due = Time::NEVER;
         self.unacknowledged_segments = 0;
         self.is_waiting = false;
     }
 
-    /// The next byte expected.
+    /// The next byte that the receiver expects.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// SACK blocks of an ACK that leaves now.
+    /// SACK blocks for an ACK that leaves now.
     pub(crate) fn sack_blocks(&self, settings: &ClassicSettings) -> SackBlocks {
         self.recent.truncated(settings.sack_blocks)
     }

@@ -1,10 +1,10 @@
-//! The scoreboard of a classic sender: the state of bytes in flight, from SACK blocks.
+//! The scoreboard of a classic sender: the state of the bytes in flight, derived from SACK blocks.
 //!
-//! Three edges advance through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
-//! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for
-//! retransmission, and holes above `lost` may still arrive. Each edge passes a hole once, so the
-//! counts cost amortised O(1) per ACK. A lost retransmission lies below all edges; such segments
-//! are kept separately.
+//! Three positions advance through the sequence space: `una <= repaired <= lost <= highest SACK`.
+//! Holes below `repaired` were retransmitted, holes between `repaired` and `lost` wait for
+//! retransmission, and holes above `lost` may still arrive. Each position passes a hole only once,
+//! so the counts cost amortised O(1) per ACK. A lost retransmission lies below all three
+//! positions; such segments are stored separately.
 
 use std::collections::VecDeque;
 
@@ -15,28 +15,28 @@ use super::intervals::Intervals;
 struct Repair {
     start: u64,
     end: u64,
-    /// The highest byte sent before the retransmission.
+    /// The highest byte that was sent before the retransmission.
     max: u64,
 }
 
-/// The scoreboard; sequence numbers count payload bytes from 0.
+/// A scoreboard, in which sequence numbers count payload bytes from 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     una: u64,
     sacked: Intervals,
     repaired: u64,
     lost: u64,
-    /// Bytes of holes between `repaired` and `lost`.
+    /// Number of bytes in holes between `repaired` and `lost`.
     waiting: u64,
     /// Retransmissions in the order in which they were sent.
     repairs: VecDeque<Repair>,
-    /// Segments whose retransmission was lost too, and their bytes.
+    /// Start and end of segments whose retransmission was lost, too.
     lost_again: VecDeque<(u64, u64)>,
     waiting_again: u64,
 }
 
 impl Scoreboard {
-    /// Records one block. Returns whether it reports anything new.
+    /// Records a SACK block. Returns whether the block reports anything new.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
         let (from, to) = (start.max(self.repaired), end.min(self.lost));
         // A hole considered lost was filled after all.
@@ -48,7 +48,7 @@ impl Scoreboard {
         is_new
     }
 
-    /// Removes segments that arrived from those whose retransmission was lost.
+    /// Removes segments that have arrived from those whose retransmission was lost.
     fn forget_filled(&mut self) {
         if self.waiting_again > 0 {
             let (sacked, una) = (&self.sacked, self.una);
@@ -59,7 +59,7 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that everything below `una` is acknowledged.
+    /// Records that all bytes below `una` are acknowledged.
     pub(crate) fn advance(&mut self, una: u64) {
         if una > self.repaired {
             self.waiting -= self.sacked.uncovered(self.repaired, una.min(self.lost));
@@ -74,20 +74,21 @@ impl Scoreboard {
         self.forget_filled();
     }
 
-    /// Clears all blocks: after a timeout, the receiver may have discarded what it held (RFC 2018
-    /// section 8).
+    /// Removes all SACK blocks: after a timeout, the receiver may have discarded data that it had
+    /// reported (RFC 2018 section 8).
     pub(crate) fn clear(&mut self, una: u64) {
         *self = Self { una, repaired: una, lost: una, ..Self::default() };
     }
 
-    /// Marks everything up to `max` that is not SACKed as lost, including retransmissions.
+    /// Marks all bytes up to `max` that are not reported by SACK as lost, including
+    /// retransmissions.
     pub(crate) fn give_up(&mut self, max: u64) {
         let (una, sacked) = (self.una, std::mem::take(&mut self.sacked));
         *self = Self { una, sacked, repaired: una, lost: una, ..Self::default() };
         self.raise_lost(max);
     }
 
-    /// Marks the holes below `edge` as lost.
+    /// Marks the holes below the position `edge` as lost.
     pub(crate) fn raise_lost(&mut self, edge: u64) {
         if edge > self.lost {
             self.waiting += self.sacked.uncovered(self.lost, edge);
@@ -95,8 +96,8 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the edge above which `bytes` of SACKed data lie, or 0 if there are fewer: holes
-    /// below it are lost (`IsLost`, RFC 6675 section 4).
+    /// Returns the position above which `bytes` of data reported by SACK lie, or 0 if there are
+    /// fewer: holes below this position are lost (`IsLost`, RFC 6675 section 4).
     pub(crate) fn edge_below_sacked(&self, bytes: u64) -> u64 {
         let mut left = bytes;
         for (start, end) in self.sacked.iter().rev() {
@@ -108,8 +109,8 @@ impl Scoreboard {
         0
     }
 
-    /// Marks retransmissions as lost if data at least `distance` bytes above the highest byte then
-    /// sent are SACKed.
+    /// Marks retransmissions as lost if SACK reports data at least `distance` bytes above the
+    /// highest byte that had been sent at the time of the retransmission.
     pub(crate) fn find_lost_repairs(&mut self, distance: u64) {
         let Some(highest) = self.highest() else { return };
         while let Some(&Repair { start, end, max }) = self.repairs.front() {
@@ -125,7 +126,7 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the next segment that waits for retransmission, at most `segment` bytes.
+    /// Returns the next segment that waits for retransmission, of at most `segment` bytes.
     pub(crate) fn next_lost(&self, segment: u64) -> Option<(u64, u64)> {
         if let Some(&again) = self.lost_again.front() {
             return Some(again);
@@ -143,8 +144,8 @@ impl Scoreboard {
         self.repair(una, end, max);
     }
 
-    /// Records the retransmission of the segment from [`Scoreboard::next_lost`], sent when `max`
-    /// was the highest byte sent.
+    /// Records the retransmission of the segment that [`Scoreboard::next_lost`] returned; at this
+    /// time, `max` is the highest byte sent.
     pub(crate) fn repair(&mut self, start: u64, end: u64, max: u64) {
         if let Some(&(_, again)) = self.lost_again.front().filter(|again| again.0 == start) {
             self.lost_again.pop_front();
@@ -158,17 +159,17 @@ impl Scoreboard {
         }
     }
 
-    /// Bytes that the receiver holds out of order.
+    /// Number of bytes that the receiver holds out of order.
     pub(crate) fn sacked_bytes(&self) -> u64 {
         self.sacked.covered()
     }
 
-    /// Bytes considered lost and not yet retransmitted.
+    /// Number of bytes that are considered lost and have not been retransmitted.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.waiting + self.waiting_again
     }
 
-    /// End of the highest block: the forward ACK.
+    /// End of the highest SACK block: the forward ACK.
     pub(crate) fn highest(&self) -> Option<u64> {
         self.sacked.highest()
     }
@@ -178,7 +179,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    /// A scoreboard with every second of ten segments of 100 bytes lost: 0, 200, 400, ...
+    /// A scoreboard on which every second of ten segments of 100 bytes is lost: 0, 200, 400, ...
     fn every_second_lost() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..5 {

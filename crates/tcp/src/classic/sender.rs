@@ -1,4 +1,4 @@
-//! The sending half: windows, losses and their repair.
+//! The sending half of a classic endpoint: windows, losses, and the repair of losses.
 //!
 //! ```text
 //!             duplicate ACKs                    all of the flight acknowledged
@@ -13,9 +13,9 @@
 //!   acknowledged
 //! ```
 //!
-//! The window is in [`TcpSock`], and the congestion control computes its size after a loss; this
-//! module inflates and deflates it in recovery. Sequence numbers count payload bytes from 0; the
-//! packet or SYN that opens the connection is counted separately.
+//! The congestion window is in [`TcpSock`], and congestion control computes its size after a loss;
+//! this module inflates and deflates it in recovery. Sequence numbers count payload bytes from 0;
+//! the packet or SYN that opens the connection is counted separately.
 
 use std::sync::Arc;
 
@@ -30,29 +30,28 @@ use fine_timer::FineTimer;
 mod fine_timer;
 mod recovery;
 
-/// States of the ACK state machine in the kernel's numbering, as algorithms see them: `TCP_CA_Open`
-/// and so on.
+/// State of the ACK state machine that algorithms see, with the kernel's number: `TCP_CA_Open`.
 const CA_OPEN: u8 = 0;
 const CA_CWR: u8 = 2;
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
 
-/// Contents of an ACK for the sender.
+/// Contents of an ACK, for the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack<'a> {
     /// The next byte that the receiver expects.
     pub(crate) next: u64,
     /// SACK blocks.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// When the segment that the ACK echoes was sent.
+    /// Time at which the segment was sent that the ACK echoes.
     pub(crate) echo: Option<Time>,
-    /// Whether the ACK carried nothing else; only then can it be a duplicate.
+    /// Whether the segment contains nothing except the ACK; only then can the ACK be a duplicate.
     pub(crate) is_bare: bool,
     /// The receive window.
     pub(crate) window_bytes: u64,
 }
 
-/// A range to send.
+/// A range of bytes to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transmit {
     pub(crate) start: u64,
@@ -76,16 +75,18 @@ pub(crate) struct Sender {
     segment_bytes: u32,
     pub(crate) sk: TcpSock,
     congestion: Congestion,
-    /// The algorithm is one of [`LossRules::reduces_flight`](super::settings::LossRules).
+    /// Whether the algorithm is listed in
+    /// [`LossRules::reduces_flight`](super::settings::LossRules).
     reduces_flight: bool,
     /// Time from the last tick of the algorithms' clock to the start of the run.
     jiffies_phase: Duration,
     phase: Phase,
     stream: Stream,
-    /// The SYN or first packet is in flight.
+    /// Whether the SYN or first packet is in flight.
     opening: bool,
     peer_window: u64,
-    /// The receive window is closed and the timer expired: one segment may be sent anyway.
+    /// Whether one segment may be sent although the receive window is closed, because the timer
+    /// expired.
     is_probing: bool,
     repair: Repair,
     scoreboard: Scoreboard,
@@ -93,10 +94,10 @@ pub(crate) struct Sender {
     pub(crate) counters: SenderCounters,
 }
 
-/// Position of the sender in its stream, in bytes from the beginning.
+/// Position of the sender in its stream, in bytes from the beginning of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Stream {
-    /// First byte not acknowledged, next to send, highest sent, and end of the data written.
+    /// First byte that is not acknowledged.
     una: u64,
     nxt: u64,
     max: u64,
@@ -107,30 +108,30 @@ struct Stream {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Repair {
     duplicate_acks: u32,
-    /// Highest byte sent when the last loss was detected: duplicate ACKs below it do not count
-    /// again (RFC 6582 section 3.2, step 1).
+    /// Highest byte that was sent when the last loss was detected: duplicate ACKs below it do not
+    /// count again (RFC 6582 section 3.2, step 1).
     recover: Option<u64>,
-    /// The first unacknowledged segment must be retransmitted, regardless of the window.
+    /// Whether the first unacknowledged segment must be retransmitted, regardless of the window.
     resend_first: bool,
-    /// Fall and Floyd's estimate of packets in flight in recovery.
+    /// Number of packets in flight during recovery, as Fall and Floyd estimate it.
     pipe: i64,
-    /// Packets that FACK's recovery allows in flight, and whether this ACK reduces their number.
+    /// Number of packets that FACK's recovery allows in flight.
     allowance: u32,
     takes_one: bool,
     prr: PrrState,
     is_first_partial_ack: bool,
 }
 
-/// Round-trip times and the timers derived from them.
+/// Round-trip times, and the timers derived from them.
 #[derive(Debug)]
 struct Timing {
     estimator: RtoEstimator,
     fine_timer: Option<FineTimer>,
     timer: Time,
-    /// End and send time of the segment being timed.
+    /// End and send time of the segment whose round-trip time is being measured.
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    /// The RTT that was passed to the algorithm.
+    /// The RTT that was last passed to the algorithm.
     reported_rtt: Option<Duration>,
 }
 
@@ -160,7 +161,7 @@ pub(crate) struct PrrState {
     pub(crate) out: u32,
 }
 
-/// Counters of the sender.
+/// Counters of the sender's events.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct SenderCounters {
     pub(crate) retransmitted_segments: u64,
@@ -225,7 +226,7 @@ impl Sender {
         self.sk.cc_jiffies32 = ((now + self.jiffies_phase).as_nanos() / JIFFY.as_nanos()) as u32;
     }
 
-    /// Publishes the state of the connection to the algorithm.
+    /// Writes the state of the connection to the socket, where the algorithm can read it.
     fn publish(&mut self) {
         self.sk.snd_una = self.stream.una as u32;
         self.sk.snd_nxt = self.stream.nxt as u32;
@@ -237,7 +238,7 @@ impl Sender {
         self.sk.max_packets_out = self.sk.packets_out;
     }
 
-    /// Starts the connection: the opening packet or SYN leaves.
+    /// Starts the connection: the first packet or SYN leaves.
     pub(crate) fn open(&mut self, now: Time) {
         self.set_clock(now);
         self.congestion.init(&mut self.sk);
@@ -246,7 +247,7 @@ impl Sender {
         self.rtt.timer = now + self.rtt.estimator.rto();
     }
 
-    /// Starts a connection opened by the peer if our answer needs no retransmission.
+    /// Starts a connection that the peer has opened, if this end's answer needs no retransmission.
     pub(crate) fn open_passively(&mut self, now: Time) {
         self.set_clock(now);
         self.congestion.init(&mut self.sk);
@@ -259,12 +260,12 @@ impl Sender {
         self.sk.advmss = self.segment_bytes;
     }
 
-    /// Sets the window of the peer's SYN, which is not scaled.
+    /// Sets the peer's window from its SYN, in which the window is not scaled.
     pub(crate) fn note_window(&mut self, bytes: u64) {
         self.peer_window = bytes;
     }
 
-    /// Handles the acknowledgement of the opening packet.
+    /// Handles the acknowledgement of the packet that opens the connection.
     pub(crate) fn handle_opened(&mut self, now: Time) {
         if !std::mem::take(&mut self.opening) {
             return;
@@ -286,7 +287,7 @@ impl Sender {
         };
     }
 
-    /// Whether the opening packet is not acknowledged yet.
+    /// Whether the packet that opens the connection is not acknowledged yet.
     pub(crate) fn is_opening(&self) -> bool {
         self.opening
     }
@@ -296,13 +297,13 @@ impl Sender {
         self.stream.written += bytes;
     }
 
-    /// Whether the receive window holds back the next segment.
+    /// Whether the receive window prevents the next segment from being sent.
     pub(crate) fn is_blocked_by_peer(&self) -> bool {
         let next = self.stream.written.min(self.stream.nxt + self.segment());
         next > self.stream.nxt && next - self.stream.una > self.peer_window
     }
 
-    /// Bytes written but not yet acknowledged.
+    /// Number of bytes written but not acknowledged.
     pub(crate) fn buffered(&self) -> u64 {
         self.stream.written - self.stream.una
     }
@@ -323,12 +324,12 @@ impl Sender {
         self.stream.written
     }
 
-    /// Bytes written but never sent.
+    /// Number of bytes written but never sent.
     pub(crate) fn unsent(&self) -> u64 {
         self.stream.written - self.stream.max
     }
 
-    /// When the retransmission timer expires.
+    /// Time at which the retransmission timer expires.
     pub(crate) fn timer(&self) -> Time {
         self.rtt.timer
     }
@@ -337,18 +338,18 @@ impl Sender {
         &self.rtt.estimator
     }
 
-    /// RTT sample from the last ACK.
+    /// RTT sample of the last ACK.
     pub(crate) fn last_rtt(&self) -> Option<Duration> {
         self.rtt.last_rtt
     }
 
-    /// RTT passed to the algorithm with the last ACK.
+    /// RTT that was passed to the algorithm with the last ACK.
     #[cfg(test)]
     pub(crate) fn reported_rtt(&self) -> Option<Duration> {
         self.rtt.reported_rtt
     }
 
-    /// Packets in flight, as this sender's recovery counts them.
+    /// Number of packets in flight, as the recovery of this sender counts them.
     pub(crate) fn in_flight(&self) -> u32 {
         match (self.recovery, self.phase) {
             (Recovery::Sack, Phase::Recovery) => {
@@ -364,13 +365,13 @@ impl Sender {
         matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack)
     }
 
-    /// Whether only data that are not SACKed are retransmitted after a timeout, instead of the
-    /// whole flight.
+    /// Whether only data that SACK does not report are retransmitted after a timeout, instead of
+    /// all data in flight.
     fn repairs_after_timeouts(&self) -> bool {
         self.settings.loss_rules.sacks_outlive_timeouts && self.has_scoreboard()
     }
 
-    /// Packets that were sent and are neither acknowledged, SACKed nor lost.
+    /// Number of packets that were sent and are neither acknowledged, reported by SACK nor lost.
     fn outstanding(&self) -> u32 {
         let gone = self.scoreboard.sacked_bytes() + self.scoreboard.waiting_bytes();
         self.packets(self.stream.nxt - self.stream.una - gone)
@@ -405,8 +406,8 @@ impl Sender {
         self.publish();
     }
 
-    /// Records SACK blocks, unless the whole flight is being retransmitted anyway. Returns whether
-    /// they report anything new.
+    /// Records SACK blocks, unless all data in flight are being retransmitted anyway. Returns
+    /// whether the blocks report anything new.
     fn take_blocks(&mut self, blocks: &[(u64, u64)]) -> bool {
         let is_forgetful = self.phase == Phase::Loss && !self.repairs_after_timeouts();
         if !self.has_scoreboard() || is_forgetful {
@@ -422,7 +423,7 @@ impl Sender {
         news
     }
 
-    /// Takes the RTT sample of an ACK with an echo, and restarts the timer.
+    /// Uses the echoed timestamp of an ACK as an RTT sample, and restarts the timer.
     fn take_echo(&mut self, now: Time, echo: Option<Time>) {
         let Some(sent) = echo else { return };
         let rtt = self.settings.echoed_rtt(sent, now);
@@ -448,7 +449,7 @@ impl Sender {
             u32::try_from(self.rtt.estimator.rttvar().as_micros() * 4).unwrap_or(u32::MAX);
     }
 
-    /// Ends the timing of the timed segment if `acknowledged` covers it.
+    /// Ends the measurement of a segment's round-trip time if `acknowledged` covers the segment.
     fn take_timing(&mut self, now: Time, acknowledged: u64) {
         let Some((_, sent)) = self.rtt.timed.take_if(|timed| acknowledged >= timed.0) else {
             return;
@@ -503,7 +504,8 @@ impl Sender {
         }
     }
 
-    /// Grows the window for one ACK, however much it acknowledges (RFC 5681 section 3.1).
+    /// Increases the window for one ACK, however many bytes the ACK acknowledges (RFC 5681 section
+    /// 3.1).
     fn grow(&mut self) {
         self.publish();
         let una = self.sk.snd_una;
@@ -522,9 +524,9 @@ impl Sender {
         self.sk.snd_cwnd = window;
     }
 
-    /// Carries out the requests of the algorithm. The window falls at once, as after an ECN echo
-    /// (RFC 3168 section 6.1.2), unless a loss has already reduced it. These receivers report no
-    /// marks, so no algorithm requests an ACK.
+    /// Carries out the requests of the algorithm. The window is reduced at once, as after an ECN
+    /// echo (RFC 3168 section 6.1.2), unless a loss has already reduced it. Classic receivers
+    /// report no marks, so no algorithm requests an ACK.
     pub(super) fn serve(&mut self, requests: Requests) {
         debug_assert_eq!(requests.ack, None);
         if !requests.reduces || self.phase != Phase::Open {
@@ -566,8 +568,8 @@ impl Sender {
     /// Handles the expiry of the retransmission timer: slow start begins at the first
     /// unacknowledged segment.
     ///
-    /// The whole flight is retransmitted (RFC 5681 section 3.1; Jacobson, 1988), or only the bytes
-    /// that no SACK block covers
+    /// All data in flight are retransmitted (RFC 5681 section 3.1; Jacobson, 1988), or only the
+    /// bytes that no SACK block covers
     /// ([`LossRules::sacks_outlive_timeouts`](super::settings::LossRules)).
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.rtt.timer = Time::NEVER;
@@ -609,7 +611,7 @@ impl Sender {
 
     // ---- output -------------------------------------------------------------------------------
 
-    /// Returns the next segment if one may leave now, and counts it as sent.
+    /// Returns the next segment if one may leave now, and counts the segment as sent.
     pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.opening && self.settings.handshake == Handshake::ThreeWay {
             return None;
@@ -650,7 +652,8 @@ impl Sender {
         }
     }
 
-    /// Returns whether the windows allow data up to `end`; a probe is allowed once if they do not.
+    /// Returns whether the windows allow data up to `end` to be sent. If they do not, one probe is
+    /// allowed.
     fn take_room(&mut self, end: u64) -> bool {
         if end - self.stream.una > self.peer_window {
             return std::mem::take(&mut self.is_probing);
@@ -671,7 +674,7 @@ impl Sender {
         }
     }
 
-    /// Segments by which the first duplicate ACKs extend the window (RFC 3042).
+    /// Number of segments by which the first duplicate ACKs extend the window (RFC 3042).
     fn limited_transmit(&self) -> u32 {
         let may = self.settings.limited_transmit
             && self.phase == Phase::Open

@@ -1,4 +1,4 @@
-//! Helpers for the tests of the classic stack: the profiles, and ns-2's chain of links.
+//! Helpers for tests of the classic stack: the profiles, and ns-2's chain of links.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -36,7 +36,7 @@ pub(super) fn textbook() -> ClassicSettings {
     settings_of(include_str!("../../profiles/textbook.toml"))
 }
 
-/// One wire of the chain: a drop-tail queue whose limit includes the packet in transmission.
+/// A wire of the chain: a drop-tail queue whose limit includes the packet being sent.
 struct Hop {
     bits_per_sec: u64,
     queue: VecDeque<Time>,
@@ -47,7 +47,7 @@ struct Hop {
 const DELAY: Duration = Duration::from_millis(2);
 
 impl Hop {
-    /// Returns when a packet arrives at the other end, or `None` if it is dropped.
+    /// Returns the time at which a packet arrives at the other end, or `None` if it is dropped.
     fn carry(&mut self, now: Time, bytes: u32) -> Option<Time> {
         while self.queue.front().is_some_and(|left| *left <= now) {
             self.queue.pop_front();
@@ -79,7 +79,7 @@ struct Packet {
     hop: usize,
 }
 
-/// A change of the window: time, `cwnd` and `ssthresh` in packets.
+/// A change of the window: time, and `cwnd` and `ssthresh` in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Change {
     pub(super) at_s: f64,
@@ -87,7 +87,7 @@ pub(super) struct Change {
     pub(super) ssthresh: u32,
 }
 
-/// The result of a run.
+/// The result of a transfer over the chain.
 pub(super) struct Run {
     pub(super) changes: Vec<Change>,
     pub(super) timeouts_s: Vec<f64>,
@@ -95,19 +95,20 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Returns when the window first reached `cwnd` after `from_s`.
+    /// Returns the time at which the window first reached `cwnd` after `from_s`.
     pub(super) fn first_at_least(&self, cwnd: u32, from_s: f64) -> f64 {
         let found = self.changes.iter().find(|c| c.at_s >= from_s && c.cwnd >= cwnd);
         found.expect("the window gets there").at_s
     }
 
-    /// Returns the changes of the threshold.
+    /// Returns the changes of the slow start threshold.
     pub(super) fn thresholds(&self) -> Vec<(f64, u32)> {
         let pairs = self.changes.windows(2).filter(|pair| pair[0].ssthresh != pair[1].ssthresh);
         pairs.map(|pair| (pair[1].at_s, pair[1].ssthresh)).collect()
     }
 
-    /// Returns when the window fell by more than a quarter, and the window before.
+    /// Returns the times at which the window was reduced by more than a quarter, and the window
+    /// before each.
     pub(super) fn cuts(&self) -> Vec<(f64, u32)> {
         let pairs = self.changes.windows(2).filter(|p| p[1].cwnd * 4 < p[0].cwnd * 3);
         pairs.map(|pair| (pair[1].at_s, pair[0].cwnd)).collect()

@@ -1,25 +1,26 @@
-//! Round-trip times in ticks of a coarse clock, and the retransmission timer derived from them
+//! Round-trip times in ticks of a coarse clock, and the retransmission timeout derived from them
 //! (Jacobson, 1988, appendix A; RFC 6298 section 2).
 
 use cwndlab_units::{Duration, Time};
 
-/// `srtt` is scaled by 8 = 2^3 and `rttvar` by 4 = 2^2, so that the gains 1/8 and 1/4 are shifts.
+/// Scale of `srtt` as a shift: `srtt` is scaled by 8 and `rttvar` by 4, so that the gains 1/8 and
+/// 1/4 are shifts.
 const SRTT_SHIFT: u32 = 3;
 const RTTVAR_SHIFT: u32 = 2;
 
-/// Upper bound of the back-off factor; the upper bound of the timer usually applies earlier.
+/// Upper bound of the back-off factor; usually, the upper bound of the timeout is reached first.
 const MAX_BACKOFF: u64 = 64;
 
-/// Estimates the round-trip time and computes the retransmission timeout.
+/// Estimates the round-trip time, and computes the retransmission timeout.
 #[derive(Clone, Debug)]
 pub(crate) struct RtoEstimator {
     tick: Duration,
     initial: Duration,
     min: Duration,
     max: Duration,
-    /// Smoothed RTT in ticks, scaled; 0 before the first sample.
+    /// Smoothed RTT in ticks, scaled by 8; 0 before the first sample.
     srtt: u64,
-    /// Mean deviation in ticks, scaled.
+    /// Mean deviation in ticks, scaled by 4.
     rttvar: u64,
     backoff: u64,
 }
@@ -30,13 +31,14 @@ impl RtoEstimator {
         Self { tick, initial, min, max, srtt: 0, rttvar: 0, backoff: 1 }
     }
 
-    /// Processes the RTT of a segment sent at `sent`, measured by a clock with whole ticks.
+    /// Processes the RTT of a segment that was sent at `sent`, measured with a clock of whole
+    /// ticks.
     pub(crate) fn take_timed(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         self.take_ticks(now.as_nanos() / tick - sent.as_nanos() / tick);
     }
 
-    /// Processes the RTT from an echoed timestamp, rounded to a tick.
+    /// Processes the RTT from an echoed timestamp, rounded to a tick of the clock.
     pub(crate) fn take_echo(&mut self, rtt: Duration) {
         let tick = self.tick.as_nanos();
         self.take_ticks((rtt.as_nanos() + tick / 2) / tick);
@@ -55,7 +57,7 @@ impl RtoEstimator {
         self.rttvar = (self.rttvar + deviation - (self.rttvar >> RTTVAR_SHIFT)).max(1);
     }
 
-    /// Doubles the timeout after the timer expired.
+    /// Doubles the timeout after the timer has expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
     }
@@ -81,7 +83,8 @@ impl RtoEstimator {
         Duration::from_nanos((self.rttvar * self.tick.as_nanos()) >> RTTVAR_SHIFT)
     }
 
-    /// The retransmission timer: `srtt + 4 rttvar` in whole ticks within its bounds, backed off.
+    /// The retransmission timeout: `srtt + 4 rttvar` in whole ticks, within its bounds and with
+    /// back-off.
     pub(crate) fn rto(&self) -> Duration {
         let base = if self.srtt == 0 {
             self.initial

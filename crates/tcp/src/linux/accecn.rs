@@ -1,5 +1,5 @@
-//! Accurate ECN (RFC 9768): the number of packets that arrived marked, in three bits of every
-//! segment.
+//! Accurate ECN (RFC 9768): every segment reports the number of packets that arrived with a mark,
+//! in three bits.
 //!
 //! ```text
 //!   client                               server
@@ -10,10 +10,11 @@
 //!     <------- ACK, ACE = the count mod 8
 //! ```
 //!
-//! Both ends send and receive data at once. As in Linux, all segments but SYNs are ECN-capable.
-//! [`super::accecn_option`] implements the option, which reports the counts in bytes. Written from
-//! draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: the detection of a path
-//! that marks everything (section 3.2.2.3, which does not specify a method).
+//! Both ends send and receive data at the same time. As in Linux, all segments except SYNs are
+//! ECN-capable. [`super::accecn_option`] implements the option, which reports the counts in bytes.
+//! The code follows draft-ietf-tcpm-accurate-ecn-34, the text that became RFC 9768. It leaves out
+//! the detection of a path that marks every packet (section 3.2.2.3, which does not specify a
+//! method).
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_SCHED};
 use cwndlab_packet::{Flags, Segment};
@@ -26,38 +27,38 @@ use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
 use super::settings::EcnMode;
 
-/// Initial value of both ends' counts (section 3.2.1).
+/// Initial value of the packet counts of both ends (RFC 9768 section 3.2.1).
 const FIRST_COUNT: u8 = 5;
-/// Number of marked packets after which an ACK must report them: while data wait for an ACK, and
-/// while none do (section 3.2.2.5.1).
+/// Number of marked packets after which an ACK must report them, while data wait for an ACK (RFC
+/// 9768 section 3.2.2.5.1).
 const MARKS_PER_ACK: u8 = 2;
 const MARKS_PER_ACK_WITHOUT_DATA: u8 = 3;
-/// Number of SYNs that ask for accurate ECN, or of SYN-ACKs that agree to it, before one is sent
-/// without (sections 3.1.4.1 and 3.2.3.2.2).
+/// Number of SYNs that request accurate ECN, or of SYN-ACKs that agree to it, before one is sent
+/// without (RFC 9768 sections 3.1.4.1 and 3.2.3.2.2).
 const ACCURATE_SYNS: u8 = 2;
-/// Average packets per ACK up to which a count that may have wrapped is assumed to have wrapped
-/// (appendix A.2.1: "well below 8").
+/// Average number of packets per ACK up to which a count that may have wrapped is assumed to have
+/// wrapped (RFC 9768 appendix A.2.1: "well below 8").
 const MAX_PACKETS_PER_ACK: u16 = 4;
 
-/// State of accurate ECN at one end: its own count, and how far it trusts the peer's.
+/// State of accurate ECN at one end: its own count, and whether it uses the peer's count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AccEcn {
-    /// Marked packets received (`r.cep`).
+    /// Number of marked packets received (`r.cep`).
     received_ce: u8,
-    /// Marked packets that no segment has reported yet.
+    /// Number of marked packets that no segment has reported yet.
     unreported_ce: u8,
-    /// The IP field of the last packet, and that of the last SYN or SYN-ACK.
+    /// The ECN field of the last packet received.
     last_field: Ecn,
     handshake_field: Ecn,
-    /// The next segment sent answers a SYN-ACK.
+    /// Whether the next segment answers a SYN-ACK.
     answers_syn_ack: bool,
-    /// The peer's first count has arrived.
+    /// Whether the peer's first count has arrived.
     has_feedback: bool,
-    /// Packets are sent as ECN-capable.
+    /// Whether packets are sent as ECN-capable.
     sends_ect: bool,
-    /// Marks that the peer reports are counted.
+    /// Whether marks that the peer reports are counted.
     counts_marks: bool,
-    /// Average packets per ACK, times 8.
+    /// Average number of packets per ACK, times 8.
     packets_per_ack_8: u16,
     /// The option's byte counters.
     pub(super) bytes: ByteCounts,
@@ -81,8 +82,8 @@ impl Default for AccEcn {
 }
 
 impl AccEcn {
-    /// Records the field of `packets` packets received as one. Returns the resulting demand for an
-    /// ACK, a set of `ICSK_ACK_*` (section 3.2.2.5.1).
+    /// Records the ECN field of `packets` packets that were received as one. Returns whether an
+    /// ACK must be sent, as a set of `ICSK_ACK_*` (RFC 9768 section 3.2.2.5.1).
     fn receive(
         &mut self,
         field: Ecn,
@@ -109,7 +110,7 @@ impl AccEcn {
         }
     }
 
-    /// The bits of a segment without SYN; they report all marks.
+    /// The bits of a segment other than a SYN; they report all marks received so far.
     #[inline]
     fn report(&mut self) -> Ace {
         self.unreported_ce = 0;
@@ -120,24 +121,25 @@ impl AccEcn {
         }
     }
 
-    /// Checks the peer's echo of the field of a SYN or SYN-ACK. A field that is neither as `sent`
-    /// nor a mark on a capable packet was changed by the path (section 3.2.2.3). Returns whether it
-    /// was marked.
+    /// Checks the peer's echo of the ECN field of a SYN or SYN-ACK. If the echoed field is neither
+    /// the one in `sent` nor a mark on an ECN-capable packet, the path has changed it (RFC 9768
+    /// section 3.2.2.3). Returns whether the packet was marked.
     fn check_echo(&mut self, echoed: Option<Ecn>, sent: Ecn) -> bool {
         let is_valid = |field| field == sent || field == Ecn::Ce && sent != Ecn::NotEct;
         self.sends_ect &= echoed.is_none_or(is_valid);
         echoed == Some(Ecn::Ce)
     }
 
-    /// Stops sending ECT and counting marks, because the bits do not get through.
+    /// Stops sending ECN-capable packets and counting marks, because the path changes the bits.
     fn give_up(&mut self) {
         (self.sends_ect, self.counts_marks) = (false, false);
     }
 
-    /// Number of marks that an ACK of `acked` packets reports beyond the `known` count. With the
-    /// option, which gives `marked_pkts` in packets of full size, it is the least possible number
-    /// that reaches these (the examples of appendix A.2.2); without, the largest that the ACK can
-    /// stand for (appendix A.2.1).
+    /// Number of marks that an ACK of `acked` packets reports in addition to the `known` count.
+    /// The option gives the number of marks, `marked_pkts`, in packets of full size; the result is
+    /// then the lowest possible number that is not below it (the examples of RFC 9768 appendix
+    /// A.2.2). Without the option, the result is the highest number that the ACK can report
+    /// (appendix A.2.1).
     fn marks(&mut self, ace: Ace, known: u32, acked: u32, marked_pkts: Option<u32>) -> u32 {
         if !self.has_feedback {
             self.has_feedback = true;
@@ -173,7 +175,7 @@ impl AccEcn {
 impl LinuxEndpoint {
     // The handshake.
 
-    /// Whether this end asks for accurate ECN, and agrees to it.
+    /// Whether this end requests accurate ECN, and agrees to requests for it.
     pub(super) fn wants_accurate_ecn(&self) -> bool {
         self.settings.ecn == EcnMode::Accurate || self.congestion.needs_accurate_ecn()
     }
@@ -183,8 +185,8 @@ impl LinuxEndpoint {
         EcnFlags::of(&self.sk).is_accurate()
     }
 
-    /// Starts accurate ECN after this SYN or SYN-ACK. Returns whether a SYN-ACK reports that the
-    /// SYN was marked.
+    /// Starts accurate ECN after this SYN or SYN-ACK was received. Returns whether a SYN-ACK
+    /// reports that the SYN was marked.
     pub(super) fn begin_accurate(&mut self, segment: &Segment) -> bool {
         let sent = self.syn_field();
         let is_client = segment.flags.has(Flags::ACK);
@@ -201,7 +203,7 @@ impl LinuxEndpoint {
         accecn.check_echo(Ace::of(segment.flags).echoed(), sent)
     }
 
-    /// The bits of a SYN-ACK.
+    /// The bits AE, CWR and ECE of a SYN-ACK.
     pub(super) fn answer_syn_accurately(&mut self) -> u16 {
         if self.sk.inet_conn.icsk_retransmits >= ACCURATE_SYNS {
             self.connection.accecn.sends_ect = false;
@@ -210,14 +212,14 @@ impl LinuxEndpoint {
         Ace::echo(self.connection.accecn.handshake_field).bits()
     }
 
-    /// Whether a retransmitted SYN still asks for accurate ECN.
+    /// Whether a retransmitted SYN still requests accurate ECN.
     pub(super) fn asks_again(&self) -> bool {
         self.wants_accurate_ecn() && self.sk.inet_conn.icsk_retransmits < ACCURATE_SYNS
     }
 
-    /// Answers a repeated SYN of a connection that is not yet established: the mode stays that of
-    /// the first SYN, and a SYN that asks for the other kind of ECN ends the connection (section
-    /// 3.1.5).
+    /// Answers a repeated SYN of a connection that is not established yet. The mode stays that of
+    /// the first SYN; a SYN that requests the other kind of ECN ends the connection (RFC 9768
+    /// section 3.1.5).
     pub(super) fn answer_another_syn(&mut self, segment: &Segment) {
         let flags = EcnFlags::of(&self.sk);
         let mode = FeedbackMode::by_syn(Ace::of(segment.flags));
@@ -232,7 +234,7 @@ impl LinuxEndpoint {
         self.send_syn(Flags::SYN | Flags::ACK);
     }
 
-    /// Answers a SYN-ACK; answers to repeated ones are rate-limited.
+    /// Answers a SYN-ACK; the rate of answers to repeated SYN-ACKs is limited.
     pub(super) fn answer_syn_ack(&mut self, segment: &Segment, is_first: bool) {
         if self.is_accurate() {
             let accecn = &mut self.connection.accecn;
@@ -250,7 +252,7 @@ impl LinuxEndpoint {
     }
 
     /// Handles the ACK that establishes the server's connection. Returns whether it reports that
-    /// the SYN-ACK was marked (table 3).
+    /// the SYN-ACK was marked (RFC 9768 table 3).
     pub(super) fn take_answer_to_syn_ack(&mut self, segment: &Segment) -> bool {
         if !self.is_accurate() {
             return false;
@@ -271,7 +273,7 @@ impl LinuxEndpoint {
 
     // Receiver of data.
 
-    /// Counts the field of an acceptable packet.
+    /// Counts the ECN field of an acceptable packet.
     #[inline]
     pub(super) fn count_field(&mut self, segment: &Segment) {
         if self.is_accurate() {
@@ -286,13 +288,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The bits of a segment without SYN; 0 if accurate ECN is not used.
+    /// The bits AE, CWR and ECE of a segment other than a SYN; 0 if accurate ECN is not used.
     #[inline]
     pub(super) fn count_bits(&mut self) -> u16 {
         if self.is_accurate() { self.connection.accecn.report().bits() } else { 0 }
     }
 
-    /// The IP field of a segment without SYN.
+    /// The ECN field of a segment other than a SYN.
     pub(super) fn accurate_field(&self) -> Ecn {
         match (self.connection.accecn.sends_ect, self.congestion.sends_ect1()) {
             (false, _) => Ecn::NotEct,
@@ -304,7 +306,7 @@ impl LinuxEndpoint {
     // Sender of data.
 
     /// Counts the marks that an ACK of `acked` packets reports, unless the ACK may be older than
-    /// one already processed (appendix A.1).
+    /// one that was already processed (RFC 9768 appendix A.1).
     pub(super) fn take_marks(&mut self, segment: &Segment, acked: u32, is_later: bool) -> AckFlags {
         let is_count = self.is_established() && !segment.flags.has(Flags::SYN);
         if !is_count || !is_later {
@@ -347,7 +349,7 @@ mod tests {
         assert_eq!(AccEcn::default().receive(CE, 3, false, false), AT_ONCE, "merged");
     }
 
-    /// The marks that an ACK of `acked` packets reports with a `known` count and these bits.
+    /// The marks that an ACK of `acked` packets reports, for a `known` count and these bits.
     fn marks(ace: u8, known: u32, acked: u32) -> u32 {
         let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
         accecn.marks(Ace(ace), known, acked, None)

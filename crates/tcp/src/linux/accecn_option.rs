@@ -1,4 +1,5 @@
-//! The option of accurate ECN (RFC 9768 section 3.2.3): bytes received with each codepoint.
+//! The TCP option of accurate ECN (RFC 9768 section 3.2.3): numbers of bytes received with each
+//! ECN codepoint.
 //!
 //! ```text
 //!   client                                       server
@@ -8,48 +9,48 @@
 //!     <------------- ACK, counters that ever changed  as soon as one has changed
 //! ```
 //!
-//! It is sent according to the recommended simple scheme of section 3.2.3.3. Data segments are not
-//! cut shorter to make room: a segment that would exceed the MTU goes without, and a later one
-//! reports. Written from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: a
-//! cache of paths that drop options (section 3.2.3.2.2).
+//! The option is sent by the simple scheme that section 3.2.3.3 recommends. Data segments are not
+//! shortened to make room: a segment that would exceed the MTU has no option, and a later segment
+//! reports. The code follows draft-ietf-tcpm-accurate-ecn-34, the text that became RFC 9768. It
+//! leaves out a cache of paths that drop options (section 3.2.3.2.2).
 
 use cwndlab_packet::{EcnOption, Segment, ecn_option_gain};
 use cwndlab_units::Ecn;
 
 use super::settings::TIMESTAMP_BYTES;
 
-/// Initial values of the counters of ECT(0), CE and ECT(1) (section 3.2.1).
+/// Initial values of the counters of ECT(0), CE and ECT(1) (RFC 9768 section 3.2.1).
 const FIRST: [u32; 3] = [1, 0, 1];
 const ECT0: usize = 0;
 const CE: usize = 1;
 const ECT1: usize = 2;
-/// Option space of a header with a data offset of 15 words.
+/// Bytes for options in a header with a data offset of 15 words.
 const OPTION_SPACE: usize = 40;
 
-/// Byte counts of an end in both of its roles, as receiver and as sender of data.
+/// Byte counts of an end in both of its roles: as receiver and as sender of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ByteCounts {
-    /// There is something to report: the next segment carries the option if it has room.
+    /// Whether there is something to report: the next segment carries the option if it has room.
     pub(super) is_due: bool,
-    /// This end sends the option; it stops if its options seem to be dropped.
+    /// Whether this end sends the option; it stops if the path seems to drop its options.
     is_reporting: bool,
-    /// Bytes received with each codepoint (`r.e0b`, `r.ceb`, `r.e1b`), and the counts last
-    /// reported.
+    /// Bytes received with each codepoint (`r.e0b`, `r.ceb`, `r.e1b`).
     received: [u32; 3],
     reported: [u32; 3],
-    /// Reports that are sent even without a change: in the handshake's answer, and with the first
-    /// data.
+    /// Number of reports that are sent even without a change: in the handshake's answer, and with
+    /// the first data.
     must_answer: bool,
     must_join_data: bool,
-    /// The first data carried the option.
+    /// Whether the segment with the first data carried the option.
     is_on_first_data: bool,
-    /// The last segment without data carried it.
+    /// Whether the last segment without data carried the option.
     is_on_last_ack: bool,
-    /// Start of data received again although the last ACK carried the option.
+    /// Start of data that were received again although the last ACK carried the option.
     came_again: Option<u32>,
     /// Bytes that the peer reports as received (`s.e0b`, `s.ceb`, `s.e1b`).
     delivered: [u32; 3],
-    /// The peer's first option was zeroed by the path, so its options are ignored.
+    /// Whether the path set the peer's first option to zeros, so that the peer's options are
+    /// ignored.
     is_zeroed: bool,
 }
 
@@ -71,7 +72,7 @@ impl Default for ByteCounts {
     }
 }
 
-/// Returns the shortest option that contains the counters in `changed`.
+/// Returns the shortest option that contains the counters selected in `changed`.
 fn shortest(changed: [bool; 3], counters: [u32; 3]) -> EcnOption {
     let length =
         |order: [usize; 3]| order.iter().rposition(|at| changed[*at]).map_or(0, |at| at + 1);
@@ -80,8 +81,8 @@ fn shortest(changed: [bool; 3], counters: [u32; 3]) -> EcnOption {
 }
 
 impl ByteCounts {
-    /// Starts accurate ECN, for the client or the server: its answer in the handshake carries the
-    /// option, and so do the client's first data (section 3.2.3.2.1).
+    /// Starts accurate ECN for the client or the server. This end's answer in the handshake
+    /// carries the option, and so do the client's first data (RFC 9768 section 3.2.3.2.1).
     pub(super) fn begin(&mut self, is_client: bool) {
         self.is_reporting = true;
         self.must_answer = true;
@@ -89,7 +90,7 @@ impl ByteCounts {
         self.is_due = true;
     }
 
-    /// Stops sending the option, because it seems to be dropped on the path (section 3.2.3.2.2).
+    /// Stops sending the option, because the path seems to drop it (RFC 9768 section 3.2.3.2.2).
     pub(super) fn give_up(&mut self) {
         (self.is_reporting, self.is_due) = (false, false);
     }
@@ -108,8 +109,9 @@ impl ByteCounts {
         self.is_due |= self.is_reporting && payload > 0;
     }
 
-    /// Notes duplicate data that start at `seq`. If the same data are received twice although the
-    /// last ACK carried the option, ACKs with it are being dropped (section 3.2.3.2.2).
+    /// Records duplicate data that start at `seq`. If the same data are received twice although
+    /// the last ACK carried the option, ACKs with the option are being dropped (RFC 9768 section
+    /// 3.2.3.2.2).
     pub(super) fn note_duplicate(&mut self, seq: u32) {
         if !self.is_on_last_ack {
             return;
@@ -120,19 +122,20 @@ impl ByteCounts {
         self.came_again = Some(seq);
     }
 
-    /// Notes a retransmission of the first data: if they carried the option, it may have caused the
-    /// loss (section 3.2.3.2.2).
+    /// Records a retransmission of the first data. If the first data carried the option, the
+    /// option may have caused their loss (RFC 9768 section 3.2.3.2.2).
     pub(super) fn note_first_data_again(&mut self) {
         if self.is_on_first_data {
             self.give_up();
         }
     }
 
-    /// Composes the option for a segment with `room` bytes for it; all counters if it `must` be
-    /// present.
+    /// Composes the option for a segment with `room` bytes for it; if it `must` be present, it
+    /// contains all counters.
     ///
-    /// `None` if there is nothing to report, or if the counters that changed since the last report
-    /// do not fit: then it must not be sent (section 3.2.3.3).
+    /// Returns `None` if there is nothing to report, or if the counters that changed since the
+    /// last report do not fit; in this case, the option must not be sent (RFC 9768 section
+    /// 3.2.3.3).
     fn compose(&self, must: bool, room: usize) -> Option<EcnOption> {
         if !must && self.received == self.reported {
             return None;
@@ -145,8 +148,9 @@ impl ByteCounts {
             .find(|option| option.bytes() > 2 && option.padded_bytes() <= room)
     }
 
-    /// Adds the option to a SYN-ACK, where it only tests the path. A retransmitted SYN-ACK goes
-    /// without, because the option may be why there was no answer (section 3.2.3.2.2).
+    /// Adds the option to a SYN-ACK, where it only tests the path. A retransmitted SYN-ACK has no
+    /// option, because the option may be the reason why there was no answer (RFC 9768 section
+    /// 3.2.3.2.2).
     pub(super) fn put_into_syn_ack(&mut self, segment: &mut Segment) {
         if core::mem::take(&mut self.must_answer) {
             self.put(segment, EcnOption::new(false, 3, self.received));
@@ -156,8 +160,8 @@ impl ByteCounts {
         }
     }
 
-    /// Adds the option to a segment that also gets `blocks` SACK blocks. Two of these have priority
-    /// (section 3.2.3.3).
+    /// Adds the option to a segment that also gets `blocks` SACK blocks. Two SACK blocks have
+    /// priority over the option (RFC 9768 section 3.2.3.3).
     #[inline(never)]
     pub(super) fn put_into(&mut self, segment: &mut Segment, blocks: usize, mtu_bytes: u32) {
         let blocks = match blocks.min(2) {
@@ -194,15 +198,16 @@ impl ByteCounts {
 
     // Sender of data.
 
-    /// Checks the first segment of the peer that may carry the option: counters that start at 0
-    /// were changed by the path (section 3.2.3.2.4).
+    /// Checks the first segment of the peer that may carry the option: if counters start at 0, the
+    /// path has changed them (RFC 9768 section 3.2.3.2.4).
     pub(super) fn check_first(&mut self, segment: &Segment) {
         let [ect0, _, ect1] = segment.ecn_option().map_or([None; 3], |option| option.counters());
         self.is_zeroed |= ect0 == Some(0) || ect1 == Some(0);
     }
 
-    /// Takes the counters of an ACK that was not overtaken. Returns the newly marked bytes; `None`
-    /// if it does not report them. An omitted counter has not changed (section 3.2.3.3).
+    /// Reads the counters of an ACK that no later ACK has overtaken. Returns the number of newly
+    /// marked bytes; `None` if the ACK does not report it. An omitted counter has not changed (RFC
+    /// 9768 section 3.2.3.3).
     pub(super) fn take(&mut self, segment: &Segment) -> Option<u32> {
         let option = segment.ecn_option().filter(|_| !self.is_zeroed)?;
         let mut gains = [0; 3];
@@ -232,7 +237,7 @@ mod tests {
         segment
     }
 
-    /// Kind and number of fields of the option in an ACK with this many SACK blocks.
+    /// Kind of the option, and number of its fields, in an ACK with this number of SACK blocks.
     fn reported(counts: &mut ByteCounts, blocks: usize) -> Option<(u8, usize)> {
         let mut ack = Segment { timestamps: Some((1, 2)), header_bytes: 52, ..Segment::default() };
         counts.put_into(&mut ack, blocks, 1_500);

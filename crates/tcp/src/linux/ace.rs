@@ -1,5 +1,5 @@
 //! The bits AE, CWR and ECE of a segment (RFC 9768 sections 3.1 and 3.2.2), and the feedback mode
-//! that both ends negotiate with them in their SYNs.
+//! that both ends negotiate with these bits in their SYNs.
 
 use cwndlab_packet::Flags;
 use cwndlab_units::Ecn;
@@ -9,13 +9,13 @@ use cwndlab_units::Ecn;
 pub(super) struct Ace(pub(super) u8);
 
 impl Ace {
-    /// A SYN without ECN, and its answer.
+    /// The bits of a SYN without ECN, and of the answer to it.
     pub(super) const NOTHING: Self = Self(0b000);
-    /// The answer that agrees to the ECN of RFC 3168.
+    /// The bits of an answer that agrees to the ECN of RFC 3168.
     pub(super) const CLASSIC_ANSWER: Self = Self(0b001);
-    /// The SYN that asks for the ECN of RFC 3168.
+    /// The bits of a SYN that requests the ECN of RFC 3168.
     pub(super) const CLASSIC_SYN: Self = Self(0b011);
-    /// The SYN that asks for accurate ECN.
+    /// The bits of a SYN that requests accurate ECN.
     pub(super) const ACCURATE_SYN: Self = Self(0b111);
 
     #[inline]
@@ -28,7 +28,7 @@ impl Ace {
         (self.0 as u16) << 6
     }
 
-    /// The echo of the IP field of a SYN or SYN-ACK (tables 2 and 3).
+    /// The bits that echo the ECN field of a SYN or SYN-ACK (RFC 9768 tables 2 and 3).
     pub(super) const fn echo(field: Ecn) -> Self {
         match field {
             Ecn::NotEct => Self(0b010),
@@ -38,18 +38,18 @@ impl Ace {
         }
     }
 
-    /// The IP field that it echoes; `None` if it is not such an echo.
+    /// The ECN field that these bits echo; `None` if they are not an echo.
     pub(super) fn echoed(self) -> Option<Ecn> {
         (0..4).map(Ecn::from_bits).find(|field| Self::echo(*field) == self)
     }
 
-    /// The least number of marks since a count of `known` (section 3.2.2.2).
+    /// The lowest possible number of marks since a count of `known` (RFC 9768 section 3.2.2.2).
     pub(super) const fn since(self, known: u32) -> u32 {
         (self.0 as u32).wrapping_sub(known) & 7
     }
 }
 
-/// How an end reports marks (section 3.1).
+/// How an end reports marks (RFC 9768 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FeedbackMode {
     Off,
@@ -58,7 +58,7 @@ pub(super) enum FeedbackMode {
 }
 
 impl FeedbackMode {
-    /// The mode of a server that supports accurate ECN, from the first SYN.
+    /// The mode of a server that supports accurate ECN; the first SYN determines it.
     pub(super) fn by_syn(ace: Ace) -> Self {
         match ace {
             Ace::NOTHING => Self::Off,
@@ -67,8 +67,8 @@ impl FeedbackMode {
         }
     }
 
-    /// The mode of a client that asked for accurate ECN, from the first SYN-ACK (table 2). If all
-    /// three bits are set, a broken server has echoed them.
+    /// The mode of a client that requested accurate ECN; the first SYN-ACK determines it (RFC 9768
+    /// table 2). If all three bits are set, a broken server has echoed them.
     pub(super) fn by_answer(ace: Ace) -> Self {
         match ace {
             Ace::NOTHING | Ace::ACCURATE_SYN => Self::Off,

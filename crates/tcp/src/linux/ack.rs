@@ -1,4 +1,4 @@
-//! Processing of an ACK: what it acknowledges, its RTT sample, and what follows.
+//! Processing of an ACK: the data that it acknowledges, its RTT sample, and the reaction to it.
 
 use cwndlab_cc::{AckSample, JIFFY, RateSample};
 use cwndlab_packet::seq::{after, before};
@@ -16,30 +16,29 @@ use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 use crate::linux::rtt::RttSample;
 
-/// `CA_ACK_*`, the argument of `in_ack_event`.
+/// Flag of `CA_ACK_*`, for the argument of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
 const CA_ACK_ECE: u32 = 4;
 
-/// What to send at the end of ACK processing.
+/// The data to send at the end of ACK processing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rexmit {
     None,
     /// Lost segments.
     Lost,
-    /// New data first (F-RTO).
+    /// New data are sent first (F-RTO).
     New,
 }
 
-/// Summary of the segments that an ACK removed from the retransmit queue.
+/// Summary of the segments that an ACK has removed from the retransmit queue.
 struct Acked {
     flags: AckFlags,
     count: u32,
-    /// Send times of the first and the last segment that was neither retransmitted nor sacked
-    /// before.
+    /// Send time of the first segment that was neither retransmitted nor sacked before.
     first_ackt: Option<u64>,
     last_ackt: u64,
-    /// Lowest sequence number of these segments.
+    /// Lowest sequence number of the segments that were neither retransmitted nor sacked before.
     reord: u32,
 }
 
@@ -50,8 +49,8 @@ impl Acked {
 }
 
 impl LinuxEndpoint {
-    /// `tcp_ack`. `flags` contains SLOWPATH unless the header was predicted, and DATA if there is a
-    /// payload. The acknowledged number is not beyond `snd_nxt`.
+    /// `tcp_ack`: processes an ACK. `flags` contains SLOWPATH unless the header was predicted, and
+    /// DATA if there is a payload. The acknowledged number is not beyond `snd_nxt`.
     pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: AckFlags) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
@@ -145,8 +144,8 @@ impl LinuxEndpoint {
         self.transmit_recovery(rexmit);
     }
 
-    /// Like [`Self::handle_ack`] if nothing is in flight and nothing new is acknowledged, as in
-    /// data from a peer to which this end sends none.
+    /// Processes an ACK as [`Self::handle_ack`] does, if no data are in flight and no new data are
+    /// acknowledged, for example when only the peer sends data.
     #[inline(never)]
     fn handle_ack_of_nothing(&mut self, segment: &Segment, mut flags: AckFlags) {
         let is_accurate = self.is_accurate();
@@ -170,8 +169,8 @@ impl LinuxEndpoint {
         self.handle_tlp_ack(segment.ack, flags);
     }
 
-    /// Processes the count of marks and notifies the algorithm. An ACK that makes no progress and
-    /// has no later timestamp may be an old one.
+    /// Processes the reported number of marks, and notifies the algorithm. An ACK that makes no
+    /// progress and has no later timestamp may be an old ACK.
     #[inline(never)]
     fn handle_marks(
         &mut self,
@@ -185,7 +184,8 @@ impl LinuxEndpoint {
         self.tell_slow_ack(*flags);
     }
 
-    /// Notifies the algorithm of an ACK that was not predicted, with its marks and window update.
+    /// Notifies the algorithm of an ACK that was not predicted, with the ACK's marks and window
+    /// update.
     #[inline(always)]
     pub(super) fn tell_slow_ack(&mut self, flags: AckFlags) {
         let mut event = CA_ACK_SLOWPATH;
@@ -208,7 +208,7 @@ impl LinuxEndpoint {
         self.serve(requests);
     }
 
-    /// Restarts the timer for the next data after some data were acknowledged.
+    /// Restarts the timer for the next data, after some data were acknowledged.
     #[inline]
     pub(super) fn restart_timer(&mut self) {
         if self.may_probe() {
@@ -234,7 +234,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
+    /// `tcp_ack_update_window`: updates the peer's window (RFC 9293 section 3.10.7.4).
     pub(super) fn update_window(&mut self, segment: &Segment) -> AckFlags {
         let window = self.peer_window.of(segment);
         let mut flags = AckFlags::NONE;
@@ -336,8 +336,8 @@ impl LinuxEndpoint {
         flags
     }
 
-    /// Like [`Self::take_each`] if nothing was sacked, lost or retransmitted: the first and the
-    /// last segment suffice.
+    /// Removes acknowledged segments if none was sacked, lost or retransmitted: only the first and
+    /// the last segment need to be examined.
     #[inline(never)]
     fn take_untouched(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
         let none = Acked::none(self.sk.snd_nxt);
@@ -351,8 +351,8 @@ impl LinuxEndpoint {
         Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
     }
 
-    /// Removes segments below `snd_una` from a queue without sacked, lost or retransmitted
-    /// segments.
+    /// Removes the segments below `snd_una` from a queue in which no segment was sacked, lost or
+    /// retransmitted.
     #[inline(always)]
     pub(super) fn take_off_untouched(
         &mut self,
@@ -425,8 +425,8 @@ impl LinuxEndpoint {
         Acked { flags, count: acked, first_ackt, last_ackt, reord }
     }
 
-    /// Whether the last ACK echoes a timestamp from before this retransmission: the original
-    /// arrived.
+    /// Whether the last ACK echoes a timestamp from before this retransmission, which shows that
+    /// the original arrived.
     fn is_spurious_retransmission(&self, segment: &TxSegment) -> bool {
         segment.flags & RETRANS != 0 && self.is_echo_before((segment.tx_mstamp / 1_000) as u32)
     }
@@ -438,7 +438,8 @@ impl LinuxEndpoint {
         options.saw_tstamp != 0 && options.rcv_tsecr != 0 && before(options.rcv_tsecr, stamp)
     }
 
-    /// `tcp_ack_update_rtt`. Returns whether there was a sample.
+    /// `tcp_ack_update_rtt`: processes the RTT sample of an ACK. Returns whether there was a
+    /// sample.
     #[inline(always)]
     fn update_rtt(
         &mut self,
@@ -468,7 +469,7 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Feeds an RTT sample to the estimators and updates the timeout.
+    /// Passes an RTT sample to the estimators, and updates the timeout.
     #[inline(always)]
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.rtt.last_us = Some(ca_rtt_us);
@@ -487,7 +488,8 @@ impl LinuxEndpoint {
         self.timer.backoff = 0;
     }
 
-    /// `tcp_ack_probe`: stops the window probe timer if the window has opened, otherwise rearms it.
+    /// `tcp_ack_probe`: stops the window probe timer if the window has opened; otherwise sets the
+    /// timer again.
     fn handle_probe_ack(&mut self) {
         if !self.has_unsent() {
             return;
@@ -500,7 +502,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_process_tlp_ack` (RFC 8985 section 7.4).
+    /// `tcp_process_tlp_ack`: processes an ACK while a tail loss probe is in flight (RFC 8985
+    /// section 7.4).
     fn handle_tlp_ack(&mut self, ack: u32, flags: AckFlags) {
         let news = AckFlags::SND_UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED;
         let ack = ProbeAck {

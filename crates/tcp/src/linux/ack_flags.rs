@@ -1,8 +1,8 @@
-//! Results of ACK processing: bits of Linux's `FLAG_*`, which are passed to `cong_control`.
+//! Results of ACK processing: the bits of Linux's `FLAG_*`, which are passed to `cong_control`.
 
 use core::ops::{BitOr, BitOrAssign};
 
-/// A set of these bits.
+/// A set of the bits `FLAG_*`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct AckFlags(u32);
 
@@ -10,29 +10,29 @@ impl AckFlags {
     pub(crate) const NONE: Self = Self(0);
     /// The segment has data.
     pub(crate) const DATA: Self = Self(0x01);
-    /// The segment's window is newer than the known one.
+    /// The segment's window is newer than the known window.
     pub(crate) const WIN_UPDATE: Self = Self(0x02);
-    /// Acknowledged for the first time: new data; a retransmission; a SYN.
+    /// New data were acknowledged for the first time.
     pub(crate) const DATA_ACKED: Self = Self(0x04);
     pub(crate) const RETRANS_DATA_ACKED: Self = Self(0x08);
     pub(crate) const SYN_ACKED: Self = Self(0x10);
     /// Data were sacked for the first time.
     pub(crate) const DATA_SACKED: Self = Self(0x20);
     pub(crate) const ECE: Self = Self(0x40);
-    /// A retransmission was found lost.
+    /// A retransmission was found to be lost.
     pub(crate) const LOST_RETRANS: Self = Self(0x80);
-    /// The header was not predicted.
+    /// The header of the segment was not predicted.
     pub(crate) const SLOWPATH: Self = Self(0x100);
     /// A segment below the end of recovery that was never retransmitted was delivered.
     pub(crate) const ORIG_SACK_ACKED: Self = Self(0x200);
     pub(crate) const SND_UNA_ADVANCED: Self = Self(0x400);
-    /// The ACK reports a duplicate (DSACK).
+    /// The ACK reports a duplicate segment (DSACK).
     pub(crate) const DSACKING_ACK: Self = Self(0x800);
     /// The retransmission timer must be set again.
     pub(crate) const SET_XMIT_TIMER: Self = Self(0x1000);
-    /// The first segment is sacked but not acknowledged: the peer discarded it.
+    /// The first segment is sacked but not acknowledged, because the peer discarded it.
     pub(crate) const SACK_RENEGING: Self = Self(0x2000);
-    /// The segment's timestamp must be echoed.
+    /// The segment's timestamp must be echoed from now on.
     pub(crate) const UPDATE_TS_RECENT: Self = Self(0x4000);
     /// The ACK covers a single segment, so the receiver may have delayed it.
     pub(crate) const ACK_MAYBE_DELAYED: Self = Self(0x10000);
@@ -45,13 +45,13 @@ impl AckFlags {
         Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING_ACK.0);
     pub(crate) const FORWARD_PROGRESS: Self = Self(Self::ACKED.0 | Self::DATA_SACKED.0);
 
-    /// Whether any of these is set.
+    /// Whether any of the given bits is set.
     #[inline]
     pub(crate) const fn has(self, any: Self) -> bool {
         self.0 & any.0 != 0
     }
 
-    /// Whether all of these are set.
+    /// Whether all of the given bits are set.
     #[inline]
     pub(crate) const fn has_all(self, all: Self) -> bool {
         self.0 & all.0 == all.0
@@ -62,7 +62,7 @@ impl AckFlags {
         self.0 &= !these.0;
     }
 
-    /// The bits as algorithms receive them.
+    /// The bits in the form that algorithms receive.
     #[inline]
     pub(crate) const fn bits(self) -> i32 {
         self.0 as i32

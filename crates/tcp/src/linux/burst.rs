@@ -1,25 +1,26 @@
-//! Number of segments that leave together: segmentation offload below TCP, in the stack's own
-//! buffers or in the host's device.
+//! Number of segments that leave together. The cause is segmentation offload below TCP: in the
+//! stack's own buffers, or in the host's network device.
 
 use cwndlab_cc::TcpSock;
 
 use super::LinuxEndpoint;
 
-/// `tcp_min_tso_segs`, unless the algorithm sets another minimum.
+/// Minimum number of segments in a burst (`tcp_min_tso_segs`), unless the algorithm sets another
+/// minimum.
 const LEAST_PKTS: u32 = 2;
 
-/// How much new data may leave at once.
+/// How many new data may leave at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Push {
-    /// What the windows allow, except for a burst that would become longer if it waited.
+    /// As many as the windows allow, except for a burst that would become longer if it waited.
     All,
-    /// `tcp_push_one`: one burst, which does not wait.
+    /// `tcp_push_one`: a single burst, which does not wait.
     One,
-    /// One segment, regardless of the congestion window.
+    /// A single segment, regardless of the congestion window.
     Probe,
 }
 
-/// Parameters of the burst length besides the socket.
+/// Inputs of the burst length that are not in the socket.
 #[derive(Clone, Copy, Debug)]
 struct Autosize {
     least_pkts: u32,
@@ -28,8 +29,8 @@ struct Autosize {
 }
 
 impl Autosize {
-    /// `tcp_tso_autosize`: the data of a millisecond at the pacing rate, plus more if the lowest
-    /// RTT is short.
+    /// `tcp_tso_autosize`: number of segments in a burst, which is the data of a millisecond at
+    /// the pacing rate, plus more if the lowest RTT is short.
     fn pkts(self, sk: &TcpSock) -> u32 {
         let sock = &sk.inet_conn.icsk_inet.sk;
         let longest_bytes = u64::from(sock.sk_gso_max_size);

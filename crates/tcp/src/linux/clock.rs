@@ -5,20 +5,21 @@ use core::ops::{Add, Sub};
 use cwndlab_cc::JIFFY;
 use cwndlab_units::{Duration, Time};
 
-/// Jiffies at the start of a run. Only the remainder matters, as the wheel rounds to multiples of
-/// 8, 64, ... jiffies. The reference's timeouts of 2 s and more fire 120 ms after a multiple of 256
-/// ms: 17 s after boot, where the kernel starts counting at 300 s below zero.
+/// Jiffies at the start of a run. Only the remainder matters, because the timer wheel rounds to
+/// multiples of 8, 64, ... jiffies. On the reference kernel, timeouts of 2 s and more fire 120 ms
+/// after a multiple of 256 ms: this is the case 17 s after boot, where the kernel starts counting
+/// at 300 s below zero.
 const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 
-/// Uptime of the machines at the start of a run: the same 17 s.
+/// Uptime of the machines at the start of a run: 17 s after boot.
 pub(crate) const UPTIME_AT_START: Duration = Duration::from_secs(17);
 
-/// Number of levels of the timer wheel, and the reach of the first one in ticks; each further level
-/// reaches 8 times as far.
+/// Number of levels of the timer wheel. The first level reaches 64 ticks ahead, and each further
+/// level 8 times as far.
 const LEVELS: u32 = 9;
 const LEVEL_TICKS: u64 = 63;
 
-/// Ticks of the kernel's clock: a duration, or a count since the clock's own epoch.
+/// A number of ticks of the kernel's clock: a duration, or a count since the clock's own epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Jiffies(pub(crate) u64);
 
@@ -39,7 +40,7 @@ impl Jiffies {
         Self(self.0 << 1)
     }
 
-    /// The low 32 bits of a count, as algorithms see it.
+    /// The lower 32 bits of a count, as algorithms see it.
     pub(crate) const fn low_half(self) -> u32 {
         self.0 as u32
     }
@@ -67,17 +68,17 @@ impl Sub for Jiffies {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     phase_nanos: u64,
-    /// Reading of timestamps and algorithms at the start of the run.
+    /// Value of the clock for timestamps and algorithms at the start of the run.
     start: Duration,
     jiffies: Jiffies,
-    /// When the counter next changes.
+    /// Time at which the tick counter next changes.
     next_tick: Time,
     now: Time,
 }
 
 impl Clock {
-    /// Creates a clock for a run that starts `phase` into a tick, when timestamps and algorithms
-    /// read `start`.
+    /// Creates a clock for a run that starts `phase` after a tick; at this time, timestamps and
+    /// algorithms read `start`.
     pub(crate) fn new(phase: Duration, start: Duration) -> Self {
         let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
         let (jiffies, next_tick, now) = (Jiffies(0), Time::ZERO, Time::ZERO);
@@ -86,8 +87,8 @@ impl Clock {
         clock
     }
 
-    /// Advances to `now`, which is not before the time of the last call. Returns whether the
-    /// counter changed.
+    /// Advances to `now`, which must not be before the time of the last call. Returns whether the
+    /// tick counter changed.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) -> bool {
         self.now = now;
@@ -102,7 +103,7 @@ impl Clock {
         is_tick
     }
 
-    /// Sets the counter to its value at `now`.
+    /// Sets the tick counter to its value at `now`.
     #[inline(never)]
     fn tick(&mut self, now: Time) {
         let ticks = (now.as_nanos() + self.phase_nanos) / JIFFY_NANOS;
@@ -116,7 +117,8 @@ impl Clock {
         self.now
     }
 
-    /// The clock that timestamps and algorithms read, in nanoseconds, at a time of the run.
+    /// The value, at a time of the run, of the clock that timestamps and algorithms read, in
+    /// nanoseconds.
     #[inline]
     pub(crate) fn reading_ns(&self, at: Time) -> u64 {
         at.as_nanos() + self.start.as_nanos()
@@ -128,17 +130,17 @@ impl Clock {
         self.jiffies
     }
 
-    /// When the tick counter reaches a value greater than its initial one.
+    /// Time at which the tick counter reaches a value greater than its initial value.
     #[inline]
     fn time_of(&self, jiffies: Jiffies) -> Time {
         let ticks = jiffies.0 - JIFFIES_AT_START;
         Time::from_nanos(ticks * JIFFY_NANOS - self.phase_nanos)
     }
 
-    /// When a timer fires that is set now for `delay` from now.
+    /// Time at which a timer fires that is set now for `delay` from now.
     ///
-    /// The wheel never fires early: a timer fires at the tick after its expiry. The ticks of each
-    /// level are 8 times as coarse as those of the level before.
+    /// The timer wheel never fires early: a timer fires at the tick after its expiry. The ticks of
+    /// each level are 8 times as long as those of the level before.
     #[inline]
     pub(crate) fn timer(&self, delay: Jiffies) -> Time {
         if delay.0 < LEVEL_TICKS {
@@ -155,7 +157,7 @@ impl Clock {
         self.time_of(Jiffies(((expires + (1 << shift)) >> shift) << shift))
     }
 
-    /// Microseconds in whole jiffies, rounded up (`usecs_to_jiffies`).
+    /// Converts microseconds to whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
     #[expect(clippy::manual_div_ceil, reason = "one division, and no look at its remainder")]
     pub(crate) fn jiffies_of_us(&self, micros: u64) -> Jiffies {

@@ -1,4 +1,4 @@
-//! Segments and the application: the handshake, arriving data, reading and writing.
+//! Segments and the application's calls: the handshake, arriving data, reading and writing.
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
 use cwndlab_packet::seq::{after, before};
@@ -23,7 +23,7 @@ use crate::info::TcpEvent;
 
 /// Segment size for a peer that does not announce one (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
-/// Segments below this do not open the window (`tcp_event_data_recv`).
+/// Segments with fewer bytes do not open the receive window (`tcp_event_data_recv`).
 pub(super) const SHORT_BYTES: u32 = 128;
 
 /// Identity and state of a connection.
@@ -39,7 +39,7 @@ pub(super) struct Connection {
     pub(super) options: Options,
     pub(super) expected: Expected,
     pub(super) accecn: AccEcn,
-    /// The algorithm's phase that was last reported.
+    /// The phase of the algorithm that was last reported.
     told_phase: u8,
 }
 
@@ -61,7 +61,7 @@ impl Connection {
         }
     }
 
-    /// Records the algorithm's phase. Returns it if it differs from the phase last reported.
+    /// Records the algorithm's phase. Returns the phase if it differs from the one last reported.
     #[inline]
     fn take_phase(&mut self, phase: u8) -> Option<u8> {
         if phase == self.told_phase {
@@ -108,8 +108,8 @@ impl LinuxEndpoint {
         self.receiver.is_finished && self.receiver.readable() == 0
     }
 
-    /// Bytes that [`LinuxEndpoint::write`] would accept. After a short write, the application waits
-    /// until a third of the buffer is free.
+    /// Number of bytes that [`LinuxEndpoint::write`] would accept. After a write that was not
+    /// fully accepted, the application waits until a third of the buffer is free.
     #[inline]
     pub(crate) fn send_space(&self) -> u64 {
         if self.buffer.is_blocked || self.buffer.is_fin_queued || !self.is_established() {
@@ -295,13 +295,14 @@ impl LinuxEndpoint {
         self.out.push_segment(segment);
     }
 
-    /// The IP field of a SYN or SYN-ACK (RFC 8257 section 3.5).
+    /// The ECN field of a SYN or SYN-ACK (RFC 8257 section 3.5).
     pub(super) fn syn_field(&self) -> Ecn {
         if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// Retransmits a SYN or SYN-ACK. A SYN no longer asks for ECN, which may be why there was no
-    /// answer (RFC 3168 section 6.1.1.1); accurate ECN is asked for twice.
+    /// Retransmits a SYN or SYN-ACK. A retransmitted SYN no longer requests ECN, because the
+    /// request may be the reason why there was no answer (RFC 3168 section 6.1.1.1); accurate ECN
+    /// is requested twice.
     pub(crate) fn resend_syn(&mut self) {
         let is_reply = self.connection.state == State::SynReceived;
         let more = match (is_reply, self.asks_again()) {
@@ -312,7 +313,7 @@ impl LinuxEndpoint {
         self.send_syn(Flags::SYN | more);
     }
 
-    /// Adopts the options of the peer's SYN.
+    /// Records the options of the peer's SYN.
     fn take_syn(&mut self, segment: &Segment) {
         self.sk.rcv_nxt = segment.seq.wrapping_add(1);
         self.receiver.window.left = self.sk.rcv_nxt;
@@ -428,8 +429,8 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    /// Handles a segment of a connection that is not established. Returns whether it must then be
-    /// handled as a segment of an established connection, too.
+    /// Handles a segment of a connection that is not established. Returns whether the segment must
+    /// then also be handled as one of an established connection.
     #[cold]
     fn handle_handshake(&mut self, segment: &Segment) -> bool {
         let has_syn = segment.flags.has(Flags::SYN);
@@ -498,7 +499,7 @@ impl LinuxEndpoint {
         self.follow_segment(is_predicted);
     }
 
-    /// Follows up on a processed segment: sends data and an ACK, and unblocks the application.
+    /// Acts after a segment was processed: sends data and an ACK, and unblocks the application.
     #[inline(always)]
     fn follow_segment(&mut self, is_predicted: bool) {
         if self.has_unsent() {
@@ -551,8 +552,8 @@ impl LinuxEndpoint {
         self.receiver.enter_quick_acks(max);
     }
 
-    /// Takes an RTT sample for buffer tuning from data: from the echoed timestamp, or else from the
-    /// time in which a window arrives.
+    /// Uses received data as an RTT sample for buffer tuning: from the echoed timestamp, or
+    /// otherwise from the time in which a window of data arrives.
     #[inline]
     pub(super) fn take_echo(&mut self, segment: &Segment) {
         if let Some((_, tsecr)) = segment.timestamps {
@@ -580,7 +581,8 @@ impl LinuxEndpoint {
         self.handle_any_data(segment, end);
     }
 
-    /// Like [`Self::handle_data`], but for data that need not be next in order or fit the window.
+    /// Handles data as [`Self::handle_data`] does; they need not be next in order or fit the
+    /// window.
     #[inline(never)]
     fn handle_any_data(&mut self, segment: &Segment, end: u32) {
         let data_end = segment.seq.wrapping_add(segment.payload);
@@ -648,7 +650,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_event_data_recv`; the buffer has room for a window of `free_bytes`.
+    /// `tcp_event_data_recv`: handles the arrival of data; the buffer has room for a window of
+    /// `free_bytes`.
     fn note_data_received(&mut self, segment: &Segment, free_bytes: u32) {
         self.note_data_seen(segment);
         if segment.payload >= SHORT_BYTES {
@@ -656,7 +659,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Like [`Self::note_data_received`], but leaves the window as it is.
+    /// Handles the arrival of data as [`Self::note_data_received`] does, but leaves the window
+    /// unchanged.
     #[inline(always)]
     pub(super) fn note_data_seen(&mut self, segment: &Segment) {
         let bytes = segment.payload;
@@ -692,9 +696,10 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Like [`Self::check_ack`], for in-order data that the application is about to read.
+    /// Sends or delays the ACK that is due for in-order data, which the application is about to
+    /// read.
     ///
-    /// The read acknowledges more than one segment anyway, so no timer is set for that.
+    /// The read itself acknowledges more than one segment, so no timer is set in this case.
     #[inline(always)]
     pub(super) fn check_ack_before_read(&mut self) {
         let receiver = &mut self.receiver;
@@ -712,7 +717,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Delays the ACK. Returns whether it must leave now instead.
+    /// Delays the ACK. Returns whether the ACK must leave now instead.
     #[inline(always)]
     fn delay_ack(&mut self) -> bool {
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
@@ -723,7 +728,7 @@ impl LinuxEndpoint {
         leaves_now
     }
 
-    /// Holds back an ACK that reports a hole. Returns whether it must leave now instead.
+    /// Holds back an ACK that reports a hole. Returns whether the ACK must leave now instead.
     #[inline(never)]
     fn hold_ack_back(&mut self) -> bool {
         let (known_us, srtt_us) = (self.receiver.tuning.rtt_us(), self.sk.srtt_us);

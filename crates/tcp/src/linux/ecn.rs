@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of data centres (RFC
-//! 8257 section 3.2). [`super::accecn`] replaces it by a count if both ends agree to that.
+//! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of marks in data
+//! centres (RFC 8257 section 3.2). If both ends agree, [`super::accecn`] reports counts instead.
 //!
 //! ```text
 //!   sender                              receiver
@@ -17,14 +17,15 @@ use super::ace::{Ace, FeedbackMode};
 use super::settings::EcnMode;
 use super::state::State;
 
-/// ACKs that leave at once when the network starts to mark or the peer stops sending ECT.
+/// Number of ACKs that leave at once when the network starts to mark, or when the peer stops
+/// sending ECN-capable packets.
 const QUICK_ACKS: u32 = 2;
 
 /// ECN state of a connection: the bits of the socket's `ecn_flags`, which algorithms see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct EcnFlags(u8);
 
-/// ECN information of a segment: control bits, and the field of the IP header.
+/// ECN information of a segment: control bits, and the ECN field of the IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) bits: u16,
@@ -76,7 +77,8 @@ impl EcnFlags {
         self.0 & Self::ACCURATE != 0
     }
 
-    /// Records the field of a received packet. Returns whether the next ACKs leave at once.
+    /// Records the ECN field of a received packet. Returns whether the next ACKs must leave at
+    /// once.
     fn note_received(&mut self, ecn: Ecn) -> bool {
         let before = self.0;
         match ecn {
@@ -87,9 +89,9 @@ impl EcnFlags {
         self.0 & !before & Self::DEMAND_CWR != 0
     }
 
-    /// The marking of new data, a retransmission or an ACK if both ends agreed. Retransmissions and
-    /// ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), except in a data centre
-    /// (`all_capable`).
+    /// The ECN information of new data, a retransmission or an ACK, if both ends agreed on ECN.
+    /// Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), except in
+    /// a data centre (`all_capable`).
     #[inline]
     fn mark(&mut self, is_new_data: bool, all_capable: bool) -> Marking {
         let mut marking = Marking::NONE;
@@ -110,7 +112,7 @@ impl EcnFlags {
 impl LinuxEndpoint {
     // The handshake.
 
-    /// The bits of a SYN: ECE and CWR ask for ECN; AE in addition asks for the accurate kind.
+    /// The bits of a SYN: ECE and CWR request ECN; AE in addition requests accurate ECN.
     pub(super) fn ask_for_ecn(&self) -> u16 {
         if self.wants_accurate_ecn() {
             Ace::ACCURATE_SYN.bits()
@@ -121,13 +123,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether a SYN of this end asks for the ECN of RFC 3168.
+    /// Whether a SYN of this end requests the ECN of RFC 3168.
     fn asks_for_classic_ecn(&self) -> bool {
         self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
     }
 
-    /// Agrees on ECN after a SYN or its answer if one end asks and the other is willing. Returns
-    /// whether the answer reports that the SYN was marked.
+    /// Agrees on ECN after a SYN or its answer, if one end requests ECN and the other supports it.
+    /// Returns whether the answer reports that the SYN was marked.
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) -> bool {
         let ace = Ace::of(segment.flags);
         let mode = match (self.connection.state, self.wants_accurate_ecn()) {
@@ -170,7 +172,7 @@ impl LinuxEndpoint {
 
     // Receiver of data.
 
-    /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
+    /// `tcp_ecn_check_ce`: handles the ECN field of a received packet (RFC 3168 section 6.1.3).
     #[inline]
     pub(super) fn check_ce(&mut self, ecn: Ecn) {
         if EcnFlags::of(&self.sk).is_classic() {
@@ -222,7 +224,7 @@ impl LinuxEndpoint {
         self.sk.ecn_flags &= !EcnFlags::QUEUE_CWR;
     }
 
-    /// The marking of a segment that carries new data, old data or none.
+    /// The ECN information of a segment that carries new data, old data or no data.
     #[inline]
     pub(super) fn mark_segment(&mut self, is_new_data: bool) -> Marking {
         if EcnFlags::of(&self.sk).is_agreed() {

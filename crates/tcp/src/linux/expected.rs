@@ -1,23 +1,23 @@
-//! The header expected next if nothing unusual happens.
+//! The header that is expected next if no unusual event occurs.
 
 use core::fmt;
 
 use cwndlab_packet::{Flags, Segment};
 
-/// The header expected next while only in-order data, or only ACKs, arrive: if it, its numbers and
-/// its timestamp match, no other check is needed.
+/// The header that is expected next while only in-order data, or only ACKs, arrive. If a segment
+/// matches this header, its numbers and its timestamp, no other check is needed.
 ///
-/// It is derived from other state; [`Expected::forget`] must be called before any change of that
-/// state.
+/// The expected header is derived from other state; [`Expected::forget`] must be called before
+/// this state changes.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Expected {
     /// Any segment.
     #[default]
     Unknown,
-    /// The next data and nothing else, with this acknowledgement and window, for an end that only
-    /// receives and has read everything.
+    /// Only the next data, with this acknowledgement and window. This applies to an end that only
+    /// receives and has read all data.
     Data { ack: u32, window: u16 },
-    /// An ACK of new data, for a flight without losses or retransmissions.
+    /// An ACK of new data, while no data in flight were lost or retransmitted.
     PlainAck,
 }
 
@@ -28,7 +28,7 @@ impl Expected {
         *self = Self::Unknown;
     }
 
-    /// Drops the expectation of data because the application writes; that of ACKs remains.
+    /// Stops expecting data, because the application writes; ACKs are still expected.
     #[inline]
     pub(super) fn forget_data(&mut self) {
         if matches!(self, Self::Data { .. }) {
@@ -36,7 +36,7 @@ impl Expected {
         }
     }
 
-    /// Whether these data look as expected.
+    /// Whether the segment contains the expected data.
     #[inline(always)]
     pub(super) fn is_data(self, segment: &Segment) -> bool {
         let Self::Data { ack, window } = self else { return false };
@@ -46,7 +46,7 @@ impl Expected {
             && is_plain_header(segment)
     }
 
-    /// Whether this ACK looks as expected, whatever its window.
+    /// Whether the segment is the expected ACK, with any window.
     #[inline(always)]
     pub(super) fn is_plain_ack(self, segment: &Segment) -> bool {
         self == Self::PlainAck && segment.payload == 0 && is_plain_header(segment)

@@ -1,12 +1,13 @@
-//! The host below TCP: how much it accepts, how much of it a socket may fill, and refusals.
+//! The host below TCP: how many packets it accepts, how many of them may be from one socket, and
+//! refusals.
 //!
-//! - *Refusals.* A full device queue is congestion that no ACK will report. Linux learns of it when
-//!   it hands the segment over: the segment counts as never sent, the window is reduced as for a
-//!   congestion mark (once per window), and the data wait for the next ACK or timer.
+//! - *Refusals.* A full device queue is congestion that no ACK will report. Linux notices it when
+//!   it passes a segment to the device. The segment counts as never sent, the window is reduced as
+//!   for a congestion mark (once per window), and the data wait for the next ACK or timer.
 //! - *Small queues* (TCP Small Queues, Linux 3.6; ip-sysctl, `tcp_limit_output_bytes`): a socket
-//!   keeps at most a millisecond at its pacing rate, or two packets, below TCP. More is sent as
-//!   packets leave the device, so a short queue is seldom full.
-//! - *Bursts* (TSO, GSO): if the device cuts large packets into segments, a burst is handed over at
+//!   keeps at most the data of a millisecond at its pacing rate, or two packets, below TCP. More
+//!   data are sent as packets leave the device, so a short queue is seldom full.
+//! - *Bursts* (TSO, GSO): if the device cuts large packets into segments, TCP passes a burst at
 //!   once, up to the device's limit. A smaller burst waits for more ACKs while it is less than a
 //!   third of the window (ip-sysctl, `tcp_tso_win_divisor`), for at most a millisecond.
 
@@ -23,41 +24,43 @@ use crate::info::{CaState, TcpEvent};
 /// Properties of the host that an endpoint needs to know before it connects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostTraits {
-    /// Maximum number of segments handed over as one packet; 1 means no segmentation offload.
+    /// Maximum number of segments that are passed to the device as one packet; 1 means no
+    /// segmentation offload.
     pub burst_pkts: u32,
-    /// The host paces all traffic, whatever the algorithm (fq).
+    /// Whether the host paces all traffic, whatever the algorithm (fq).
     pub is_pacing: bool,
-    /// Packets handed over no longer count against the socket.
+    /// Whether packets that were passed to the device no longer count as the socket's.
     pub is_orphaning: bool,
-    /// Each received segment is in a buffer of its own.
+    /// Whether each received segment is stored in a separate buffer.
     pub has_separate_buffers: bool,
 }
 
-/// State of the queue in the host below TCP.
+/// State of the queue in the host, below TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostQueue {
     pub(super) traits: HostTraits,
-    /// Packets that the host accepts until the next update.
+    /// Number of packets that the host accepts until the next update.
     room_pkts: u32,
-    /// Data packets that were handed over and have not left.
+    /// Number of data packets that were passed to the host and have not left it.
     held_pkts: u32,
-    /// Whether data wait for a departure.
+    /// Whether data wait for a packet to leave the host.
     is_waiting: bool,
 }
 
-/// Result of handing over a burst.
+/// Result of passing a burst to the host.
 pub(super) struct Burst {
     pub(super) sent_pkts: u32,
-    /// No more segments can be sent now.
+    /// Whether no more segments can be sent now.
     pub(super) is_last: bool,
-    /// More could be sent, but it is better to wait for an ACK.
+    /// Whether more segments could be sent, but it is better to wait for an ACK.
     pub(super) is_deferred: bool,
 }
 
 /// `TCP_RESOURCE_PROBE_INTERVAL`: delay in microseconds after which a refused retransmission is
 /// tried again.
 const RESOURCE_PROBE_US: u64 = 500_000;
-/// `sk_pacing_shift`: a socket keeps 1/1024 of a second below TCP.
+/// Exponent of the share of a second whose data a socket keeps below TCP: 1/1024 of a second
+/// (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// Memory of a 1500-byte packet; the limits apply to memory.
 const PACKET_MEMORY_BYTES: u64 = 2_304;
@@ -95,7 +98,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Notes that a data packet has left the host. Returns whether data were waiting for it.
+    /// Records that a data packet has left the host. Returns whether data were waiting for this.
     pub(crate) fn handle_departure(&mut self, now: Time) -> bool {
         let Some(host) = &mut self.host else { return false };
         host.held_pkts = host.held_pkts.saturating_sub(1);
@@ -138,8 +141,8 @@ impl LinuxEndpoint {
         self.timer.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
     }
 
-    /// `tcp_small_queue_check`: data wait for a departure if this socket has enough below TCP; the
-    /// first packets of a flight are always sent. Returns whether they wait.
+    /// `tcp_small_queue_check`: returns whether data must wait for packets to leave, because this
+    /// socket has enough packets below TCP. The first packets of a flight never wait.
     pub(super) fn wait_for_departures(&mut self) -> bool {
         let Some(HostQueue { traits, held_pkts, .. }) = self.host else { return false };
         if !self.settings.small_queues || traits.is_orphaning {
@@ -156,12 +159,12 @@ impl LinuxEndpoint {
         is_enough
     }
 
-    /// `tcp_tso_segs`: number of segments to hand over at once.
+    /// `tcp_tso_segs`: number of segments to pass to the host at once.
     fn handed_over_pkts(&mut self, traits: HostTraits) -> u32 {
         if traits.burst_pkts <= 1 { 1 } else { self.burst_pkts().min(traits.burst_pkts) }
     }
 
-    /// Hands over a burst, of which `next` is the first segment and known to fit the windows.
+    /// Passes a burst to the host; `next` is the first segment of the burst and fits the windows.
     pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, push: Push) -> Burst {
         let is_probe = push == Push::Probe;
         let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
@@ -216,8 +219,8 @@ impl LinuxEndpoint {
         burst
     }
 
-    /// Sets PSH on the segment sent last, as `__tcp_transmit_skb` does for each packet of several
-    /// segments.
+    /// Sets PSH on the segment sent last, as `__tcp_transmit_skb` does for each packet that
+    /// contains several segments.
     fn push_end_of_burst(&mut self) {
         if let Some(flags) = self.out.flags_of_last() {
             flags.0 |= Flags::PSH;
@@ -277,7 +280,7 @@ mod tests {
         assert!(sender.counters.refusals > 0);
     }
 
-    /// Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
+    /// Measured on Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
     #[test]
     fn a_burst_fills_the_window_of_the_peer_with_one_short_segment() {
         let mut pair = Pair::established();
@@ -295,7 +298,7 @@ mod tests {
         assert_eq!(sizes(&pair.sent_by(SENDER)), [1_448, 1_448]);
     }
 
-    /// Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
+    /// Measured on Linux 6.1.0-56 in a virtual machine (docs/notes/2026-11-vm.md).
     #[test]
     fn behind_a_host_that_orphans_the_send_buffer_does_not_grow_while_the_window_is_full() {
         for is_orphaning in [true, false] {

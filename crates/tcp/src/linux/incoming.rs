@@ -1,5 +1,5 @@
-//! Validation of segments: sequence number (RFC 9293 section 3.10.7.4), timestamp (RFC 7323 section
-//! 5), and RST (RFC 5961 section 3).
+//! Validation of received segments: sequence number (RFC 9293 section 3.10.7.4), timestamp (RFC
+//! 7323 section 5), and RST (RFC 5961 section 3).
 
 use cwndlab_packet::seq::{after, before, earlier};
 use cwndlab_packet::{Flags, Segment};
@@ -10,16 +10,16 @@ use super::receiver::MAX_QUICK_ACKS;
 use super::state::State;
 use crate::info::TcpEvent;
 
-/// `TCP_PAWS_WINDOW`: how far a timestamp may go back.
+/// `TCP_PAWS_WINDOW`: number of milliseconds by which a timestamp may be older than the last one.
 const TIMESTAMP_SLACK_MS: i32 = 1;
 
-/// How to treat a segment, according to its sequence number, timestamp and RST.
+/// How to handle a received segment, according to its sequence number, timestamp and RST.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Accept,
-    /// Answer with an ACK that states what is expected.
+    /// Answer with an ACK that states the expected sequence number.
     Answer,
-    /// Like `Answer`, but rate-limited.
+    /// Answer as in `Answer`, but limit the rate of answers.
     AnswerInvalid,
     /// The peer resets the connection.
     Reset,
@@ -31,13 +31,13 @@ enum Verdict {
 struct Acceptable {
     /// Next sequence number expected.
     next: u32,
-    /// Edges of the window; the left edge is the `rcv_nxt` of the last ACK.
+    /// Left edge of the window, which is the `rcv_nxt` of the last ACK.
     left: u32,
     right: u32,
 }
 
 impl Acceptable {
-    /// Validates a segment that ends before `end` (RFC 9293 section 3.10.7.4).
+    /// Validates a segment that ends before the sequence number `end` (RFC 9293 section 3.10.7.4).
     fn judge(self, segment: &Segment, end: u32) -> Verdict {
         let is_in_window = !before(end, self.left) && !after(segment.seq, self.right);
         match (is_in_window, segment.flags.has(Flags::RST)) {
@@ -75,13 +75,15 @@ impl LinuxEndpoint {
         Acceptable { next, left: window.left, right: next.wrapping_add(window.left_bytes(next)) }
     }
 
-    /// `tcp_paws_discard`: whether the timestamp is older than the last one received in order.
+    /// `tcp_paws_discard`: whether the timestamp is older than that of the last segment received
+    /// in order.
     fn is_ghost(&self, segment: &Segment) -> bool {
         let Some(age_ms) = self.connection.options.age(segment) else { return false };
         age_ms > TIMESTAMP_SLACK_MS && !self.is_reordered_ack(segment, age_ms)
     }
 
-    /// `tcp_disordered_ack`: whether this is a duplicate ACK that was overtaken within a timeout.
+    /// `tcp_disordered_ack`: whether the segment is a duplicate ACK that was overtaken within a
+    /// timeout.
     fn is_reordered_ack(&self, segment: &Segment, age_ms: i32) -> bool {
         let rto_ms = self.clock.us_of(self.timer.rto) / 1_000;
         segment.payload == 0
@@ -91,7 +93,8 @@ impl LinuxEndpoint {
             && u64::from(age_ms.unsigned_abs()) <= rto_ms
     }
 
-    /// `tcp_send_dupack`: answers with what is expected, and reports duplicate data.
+    /// `tcp_send_dupack`: answers an unacceptable segment with the expected sequence number, and
+    /// reports duplicate data.
     fn answer_unacceptable(&mut self, segment: &Segment, end: u32) {
         if end == segment.seq {
             return self.answer_invalid();
@@ -108,8 +111,9 @@ impl LinuxEndpoint {
         self.send_ack();
     }
 
-    /// Answers an unacceptable segment without data, unless another was answered shortly before:
-    /// otherwise, two ends that consider each other's ACKs invalid would never stop.
+    /// Answers an unacceptable segment without data, unless another one was answered shortly
+    /// before. Without this limit, two ends that consider each other's ACKs invalid would never
+    /// stop.
     pub(super) fn answer_invalid(&mut self) {
         let limit_us = u64::from(self.settings.invalid_ratelimit_ms) * 1_000;
         let limit = self.clock.jiffies_of_us(limit_us);
@@ -163,7 +167,7 @@ mod tests {
         (pair, answers.len())
     }
 
-    /// RFC 5961 section 3.2.
+    /// Tests RFC 5961 section 3.2.
     #[test]
     fn only_the_exact_number_resets_and_one_in_the_window_is_asked_about() {
         let states = [0, 1, 1 << 30].map(|offset| {
@@ -173,7 +177,7 @@ mod tests {
         assert_eq!(states, [(true, 0), (false, 1), (false, 0)]);
     }
 
-    /// RFC 7323 section 5.3.
+    /// Tests RFC 7323 section 5.3.
     #[test]
     fn an_old_timestamp_is_answered_and_its_data_are_not_taken() {
         let mut pair = Pair::established();

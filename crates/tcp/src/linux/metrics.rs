@@ -1,20 +1,20 @@
-//! The slow start threshold cached beyond a connection (tcp(7), `tcp_no_metrics_save`), which older
-//! releases use for the next connection to the same host.
+//! The slow start threshold that older releases of Linux cache for the next connection to the same
+//! host (tcp(7), `tcp_no_metrics_save`).
 
 use cwndlab_cc::INFINITE_SSTHRESH;
 
 use super::LinuxEndpoint;
 use crate::info::CaState;
 
-/// Values cached from connections to the same host.
+/// Values cached from earlier connections to the same host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Metrics {
-    /// Whether the stack caches anything at all.
+    /// Whether the stack caches any values.
     is_kept: bool,
     ssthresh_pkts: Option<u32>,
 }
 
-/// State of a connection when its metrics are saved.
+/// State of a connection when its values are cached.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     cwnd_pkts: u32,
@@ -28,7 +28,7 @@ impl Metrics {
         Self { is_kept, ssthresh_pkts: None }
     }
 
-    /// The initial threshold of a connection, if one is cached.
+    /// The initial slow start threshold of a connection, if one is cached.
     pub(super) fn ssthresh_pkts(&self) -> Option<u32> {
         self.ssthresh_pkts
     }
@@ -39,7 +39,7 @@ impl Metrics {
         }
     }
 
-    /// `tcp_update_metrics`: the threshold to cache for the next connection.
+    /// `tcp_update_metrics`: the slow start threshold to cache for the next connection.
     fn after(self, now: Standing) -> Option<u32> {
         if !self.is_kept {
             return None;
@@ -57,13 +57,13 @@ impl Metrics {
 }
 
 impl LinuxEndpoint {
-    /// Sets the cached threshold of the last connection to the same host; call it before this one
-    /// opens.
+    /// Sets the cached slow start threshold of the last connection to the same host; must be
+    /// called before this connection opens.
     pub(crate) fn remember_ssthresh(&mut self, pkts: u32) {
         self.connection.metrics.remember(pkts);
     }
 
-    /// The threshold to cache for the next connection to the same host, if known.
+    /// The slow start threshold to cache for the next connection to the same host, if known.
     pub(crate) fn ssthresh_to_remember(&self) -> Option<u32> {
         self.connection.metrics.after(Standing {
             cwnd_pkts: self.sk.snd_cwnd,

@@ -1,8 +1,9 @@
-//! The Linux endpoint: ACK state machine, SACK scoreboard, RACK-TLP (RFC 8985), PRR (RFC 6937), RTO
-//! (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples, pacing, the
-//! cwnd-limited test and idle restart, delayed and quick ACKs, auto-tuned windows.
+//! The Linux endpoint: ACK state machine, SACK scoreboard, RACK-TLP (RFC 8985), PRR (RFC 6937),
+//! RTO (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples, pacing, the
+//! test whether the congestion window limits the sender, idle restart, delayed and quick ACKs, and
+//! auto-tuned windows.
 //!
-//! Left out: urgent data, MTU probing, fast open and keep-alive.
+//! The endpoint leaves out urgent data, MTU probing, TCP Fast Open and keep-alive.
 //!
 //! ```text
 //!            SACK or duplicate ACK            loss seen by RACK
@@ -78,10 +79,10 @@ use sack::Scoreboard;
 use send_buffer::SendBuffer;
 use timer::RetransmitTimer;
 
-/// One end of a connection.
+/// One end of a connection that behaves like Linux.
 #[derive(Debug)]
 pub(crate) struct LinuxEndpoint {
-    /// State that algorithms can read; its fields are also the endpoint's own state.
+    /// State that algorithms can read; the endpoint uses the same fields for its own state.
     sk: TcpSock,
     congestion: Congestion,
     clock: Clock,
@@ -99,7 +100,7 @@ pub(crate) struct LinuxEndpoint {
     rtt: Rtt,
     rate: DeliveryRate,
     pacer: Pacer,
-    /// Queue of the host below TCP; `None` if there is no host, which then limits nothing.
+    /// Queue of the host below TCP; `None` without a host, so that packets are not limited.
     host: Option<HostQueue>,
 
     receiver: Receiver,
@@ -183,8 +184,8 @@ impl LinuxEndpoint {
         self.sk.tcp_mstamp = self.sk.tcp_clock_cache / 1_000;
     }
 
-    /// `tcp_time_stamp`: the millisecond clock without the connection's offset, in which algorithms
-    /// see `rcv_tsecr`.
+    /// `tcp_time_stamp`: the millisecond clock without the connection's offset, by which
+    /// algorithms see `rcv_tsecr`.
     #[inline]
     fn clock_ms(&self) -> u32 {
         (self.sk.tcp_mstamp / 1_000) as u32
@@ -222,7 +223,7 @@ impl LinuxEndpoint {
         self.out.push_event(self.clock.now(), event);
     }
 
-    /// Whether a poll would do nothing, and no retransmission is in flight.
+    /// Whether a poll would have no effect, and no retransmission is in flight.
     #[inline]
     pub(crate) fn may_wait(&self, now: Time) -> bool {
         // Separate comparisons are faster than computing the minimum.
@@ -233,7 +234,7 @@ impl LinuxEndpoint {
             && self.sk.retrans_out == 0
     }
 
-    /// Runs what is due, then returns all outputs.
+    /// Runs the timers that are due, and then returns all outputs.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
         let mut next = self.next_timer();
@@ -243,7 +244,7 @@ impl LinuxEndpoint {
         self.out.give(next)
     }
 
-    /// Runs due timers and returns the next deadline.
+    /// Runs the timers that are due, and returns the time at which the next timer is due.
     #[cold]
     fn run_due(&mut self, now: Time) -> Time {
         self.set_now(now);
@@ -263,7 +264,7 @@ impl LinuxEndpoint {
         self.timer.fires.min(self.pacer.timer).min(self.receiver.acks.wake_time())
     }
 
-    /// RTT sample from the last segment processed, in microseconds.
+    /// RTT sample of the last segment that was processed, in microseconds.
     #[inline]
     pub(crate) fn last_rtt_us(&self) -> Option<u32> {
         self.rtt.last_us
@@ -324,7 +325,7 @@ impl LinuxEndpoint {
     }
 }
 
-/// Returns a rate sample to which no segment has contributed.
+/// Returns an empty rate sample, to which no segment has contributed.
 fn empty_rate_sample() -> RateSample {
     RateSample { rtt_us: -1, ..RateSample::default() }
 }

@@ -1,9 +1,9 @@
 //! Mechanisms of Linux before RACK: forward acknowledgement, early retransmit, rate halving, and
-//! halving the window after a spurious timeout.
+//! halving of the window after a spurious timeout.
 //!
-//! Sources: Mathis and Mahdavi, "Forward acknowledgement", 1996; Mathis, Semke, Mahdavi, Lahey, "The
-//! rate-halving algorithm for TCP congestion control", 1999; Sarolahti and Kuznetsov, "Congestion
-//! control in Linux TCP", 2002; RFC 5827.
+//! The sources are Mathis and Mahdavi, "Forward acknowledgement", 1996; Mathis, Semke, Mahdavi,
+//! Lahey, "The rate-halving algorithm for TCP congestion control", 1999; Sarolahti and Kuznetsov,
+//! "Congestion control in Linux TCP", 2002; RFC 5827.
 
 use super::LinuxEndpoint;
 use super::ack_flags::AckFlags;
@@ -12,20 +12,22 @@ use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;
 use crate::info::CaState;
 
-/// `tcp_max_burst`: packets that may leave at once after an undo with rate halving.
+/// `tcp_max_burst`: number of packets that may leave at once after an undo with rate halving.
 const BURST_MAX_PKTS: u32 = 3;
 
-/// Input of FACK's loss detection: segments too far below the highest sacked one are lost.
+/// Input of FACK's loss detection: segments too far below the highest sacked segment are lost.
 #[derive(Clone, Copy, Debug)]
 struct ForwardMost {
-    /// `fackets_out`: segments from the first up to and including the highest sacked one.
+    /// `fackets_out`: number of segments from the first up to and including the highest sacked
+    /// segment.
     pkts: u32,
-    /// How far below the highest sacked one segments may be without being lost.
+    /// Number of segments by which a segment may be below the highest sacked one without being
+    /// lost.
     reordering_pkts: u32,
 }
 
 impl ForwardMost {
-    /// Number of lost segments, counted from the first, if `out` are in flight.
+    /// Number of lost segments, counted from the first, if `out` segments are in flight.
     fn lost_pkts(self, at_least: u32, out: u32) -> u32 {
         self.pkts.saturating_sub(self.reordering_pkts).max(at_least).min(out)
     }
@@ -35,12 +37,12 @@ impl ForwardMost {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct HalvedRate {
     cwnd_pkts: u32,
-    /// ACKs since the last step (`snd_cwnd_cnt`).
+    /// Number of ACKs since the last reduction (`snd_cwnd_cnt`).
     acks: u32,
 }
 
 impl HalvedRate {
-    /// Processes an ACK. The window stays at or above `ssthresh_pkts`, but exceeds the packets in
+    /// Processes an ACK. The window stays at or above `ssthresh_pkts`, and exceeds the packets in
     /// flight by at most one.
     fn step(self, ssthresh_pkts: u32, in_flight: u32) -> Self {
         let Self { mut cwnd_pkts, mut acks } = self;
@@ -62,7 +64,7 @@ impl LinuxEndpoint {
             && self.sk.reordering <= self.settings.reordering.reordering_pkts
     }
 
-    /// `fackets_out`: packets up to the highest sacked one.
+    /// `fackets_out`: number of packets up to the highest sacked packet.
     pub(super) fn forward_most(&self) -> u32 {
         if self.sk.sacked_out == 0 {
             return 0;
@@ -71,7 +73,8 @@ impl LinuxEndpoint {
         last.map_or(0, |number| number.wrapping_sub(self.rtx.head()) + 1)
     }
 
-    /// `tcp_mark_lost_retrans`: a retransmission is lost if a segment sent after it has arrived.
+    /// `tcp_mark_lost_retrans`: marks a retransmission as lost if a segment that was sent after it
+    /// has arrived.
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let mut order = self.rtx.sent_order();
         while let Some(number) = self.rtx.next_sent(&mut order) {
@@ -87,7 +90,7 @@ impl LinuxEndpoint {
 
     // Early retransmit (RFC 5827): too few packets are in flight for three duplicate ACKs.
 
-    /// Whether all but one packet of a small flight are sacked, and nothing new can be sent.
+    /// Whether all except one packet of a small flight are sacked, and no new data can be sent.
     pub(super) fn is_early_retransmit_due(&self) -> bool {
         self.settings.repair.early_retransmit
             && !self.is_rack()
@@ -99,7 +102,8 @@ impl LinuxEndpoint {
             && !(self.has_unsent() && self.is_next_in_window())
     }
 
-    /// Waits a quarter of the RTT, in case it is reordering.
+    /// Waits for a quarter of the RTT before the early retransmit, in case packets were only
+    /// reordered.
     pub(super) fn schedule_early_retransmit(&mut self, flags: &mut AckFlags) {
         const DELAY_MIN_US: u64 = 2_000;
         let delay_us = u64::from(self.sk.srtt_us >> 5).max(DELAY_MIN_US);
@@ -107,8 +111,8 @@ impl LinuxEndpoint {
         flags.remove(AckFlags::SET_XMIT_TIMER);
     }
 
-    /// Marks segments more than `reordering` below the highest SACK as lost, but at least
-    /// `at_least` packets.
+    /// Marks as lost the segments that are more than `reordering` below the highest SACK, but at
+    /// least `at_least` packets.
     pub(super) fn mark_below_forward_most(&mut self, at_least: u32) {
         let forward_most =
             ForwardMost { pkts: self.forward_most(), reordering_pkts: self.sk.reordering };
@@ -135,8 +139,8 @@ impl LinuxEndpoint {
         self.sk.snd_cwnd = self.sk.snd_cwnd.min(self.in_flight() + BURST_MAX_PKTS);
     }
 
-    /// `tcp_ratehalving_spur_to_response`: nothing was lost; the window falls to the timeout's
-    /// threshold within a round trip.
+    /// `tcp_ratehalving_spur_to_response`: because nothing was lost, the window is reduced to the
+    /// timeout's threshold within a round trip.
     pub(super) fn halve_after_spurious_timeout(&mut self) {
         self.forget_losses();
         self.counters.spurious_timeouts += 1;

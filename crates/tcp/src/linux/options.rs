@@ -1,18 +1,19 @@
-//! Options agreed on in the handshake, and timestamps (RFC 7323).
+//! TCP options that the handshake negotiates, and timestamps (RFC 7323).
 
 use cwndlab_packet::Segment;
 use cwndlab_packet::seq::before;
 
 use super::settings::{LinuxSettings, TIMESTAMP_BYTES};
 
-/// Options of a connection: until the handshake those offered by this end, then those in use.
+/// Options of a connection: during the handshake, the options that this end offers, and afterwards
+/// those in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(super) is_sack: bool,
     pub(super) is_timestamps: bool,
     /// Offset of this end's timestamps from its clock.
     pub(super) offset: u32,
-    /// `ts_recent`: the peer's timestamp to echo.
+    /// `ts_recent`: the timestamp of the peer that must be echoed.
     pub(super) recent: u32,
 }
 
@@ -50,7 +51,7 @@ impl Options {
         }
     }
 
-    /// How much older the segment's timestamp is than `recent`, in the peer's ticks.
+    /// By how much the segment's timestamp is older than `recent`, in ticks of the peer's clock.
     pub(super) fn age(&self, segment: &Segment) -> Option<i32> {
         let (value, _) = segment.timestamps.filter(|_| self.is_timestamps)?;
         Some(self.recent.wrapping_sub(value) as i32)

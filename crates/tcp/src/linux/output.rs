@@ -1,5 +1,5 @@
-//! Output: new data as far as the windows, pacing and Nagle's algorithm allow, retransmissions, and
-//! ACKs.
+//! Output of the Linux endpoint: retransmissions, ACKs, and new data as far as the windows, pacing
+//! and Nagle's algorithm allow.
 
 use cwndlab_cc::{CwndEvent, RequestedAck, Requests};
 use cwndlab_packet::seq::{after, before, earlier};
@@ -15,19 +15,20 @@ use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
 
-/// Pacing rate as a percentage of the window per RTT: twice in slow start, 1.2 times afterwards
-/// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+/// Pacing rate in slow start as a percentage of the window per RTT (`tcp_pacing_ss_ratio`);
+/// afterwards, it is 120 % (`tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
 
-/// The next segment to cut from the unsent data.
+/// The next segment that is cut from the unsent data.
 #[derive(Clone, Copy)]
 pub(super) struct NewSegment {
     pub(super) end: u32,
     pub(super) is_fin: bool,
-    /// Shorter than a full segment, and without FIN.
+    /// Whether the segment is shorter than a full segment and has no FIN.
     pub(super) is_partial: bool,
-    /// The end of a full buffer, which takes no more data: even a short segment does not wait.
+    /// Whether the segment ends a full buffer, which accepts no more data, so that even a short
+    /// segment does not wait.
     pub(super) ends_buffer: bool,
 }
 
@@ -42,7 +43,7 @@ impl LinuxEndpoint {
         self.sk.snd_una.wrapping_add(self.sk.snd_wnd)
     }
 
-    /// Describes the next new segment; there must be something to send.
+    /// Describes the next new segment; there must be unsent data.
     #[inline]
     pub(super) fn next_new(&self) -> NewSegment {
         let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
@@ -65,8 +66,8 @@ impl LinuxEndpoint {
         NewSegment { end, is_fin: has_fin, is_partial, ends_buffer: false }
     }
 
-    /// `tcp_mss_split_point`: the part of a segment that the peer's window has room for, if the
-    /// segment is the last of a burst. Only one short segment may be in flight.
+    /// `tcp_mss_split_point`: the part of a segment that fits the peer's window, if the segment is
+    /// the last of a burst. Only one short segment may be in flight.
     pub(super) fn cut_to_window(&self, next: NewSegment) -> Option<NewSegment> {
         let end = self.window_end();
         if !after(next.end, end) {
@@ -96,7 +97,7 @@ impl LinuxEndpoint {
         self.write_xmit_over::<true>(push);
     }
 
-    /// Like [`Self::write_xmit`], with a host that may refuse packets or without a host.
+    /// Sends new data, with a host that may refuse packets or without a host.
     #[inline(always)]
     fn write_xmit_over<const IS_HOST: bool>(&mut self, push: Push) {
         let is_probe = push == Push::Probe;
@@ -192,13 +193,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether the next segment shares the buffer of the last one.
+    /// Whether the next segment is in the same buffer as the last one.
     #[inline]
     fn is_in_burst(&self) -> bool {
         self.pacer.has_open_burst() && !self.rtx.is_empty()
     }
 
-    /// Puts the next segment into a new buffer or into that of the last one.
+    /// Puts the next segment into a new buffer or into the buffer of the last segment.
     #[inline(never)]
     fn share_buffer(&mut self) {
         let is_new = !self.is_in_burst();
@@ -239,7 +240,7 @@ impl LinuxEndpoint {
     }
 
     /// Whether the next segments differ only in their sequence numbers: they are not paced, share
-    /// no buffers, carry neither blocks nor marks, and are not the first in flight.
+    /// no buffers, carry no SACK blocks or marks, and are not the first in flight.
     #[inline]
     fn has_plain_data(&self, in_flight: u32) -> bool {
         in_flight > 0
@@ -250,7 +251,7 @@ impl LinuxEndpoint {
     }
 
     /// Sends a train of full segments, limited by the data, the windows and the next PSH. Returns
-    /// their number. Their common header is computed once.
+    /// the number of segments. Their common header is computed once.
     #[inline(always)]
     fn transmit_train(&mut self, in_flight: u32) -> u32 {
         let (seq, mss) = (self.sk.snd_nxt, self.sk.mss_cache);
@@ -283,7 +284,7 @@ impl LinuxEndpoint {
         count
     }
 
-    /// Sends the next new segment, up to `end`.
+    /// Sends the next new segment, which ends at `end` at most.
     #[inline(always)]
     pub(super) fn transmit_new(&mut self, end: u32, is_fin: bool, in_flight: u32) {
         let seq = self.sk.snd_nxt;
@@ -326,7 +327,7 @@ impl LinuxEndpoint {
         self.receiver.acks.note_data_sent(self.clock.jiffies());
     }
 
-    /// Sends a segment of the queue again (`__tcp_retransmit_skb`).
+    /// Sends a segment of the retransmit queue again (`__tcp_retransmit_skb`).
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
         if segment.seq == self.connection.iss.wrapping_add(1) {
@@ -346,8 +347,7 @@ impl LinuxEndpoint {
         self.note_ack_sent();
     }
 
-    /// `tcp_retransmit_skb`: like [`Self::transmit_again`], and counts the segment as
-    /// retransmitted.
+    /// `tcp_retransmit_skb`: sends a segment again, and counts it as retransmitted.
     pub(crate) fn retransmit(&mut self, number: u32) {
         self.transmit_again(number);
         // After an undo, a timeout may repeat a retransmission that is still in flight.
@@ -364,8 +364,8 @@ impl LinuxEndpoint {
         self.recovery.undo_retrans = self.recovery.undo_retrans.max(0) + 1;
     }
 
-    /// `tcp_xmit_retransmit_queue`: retransmits lost segments, lowest first, as far as the window
-    /// allows.
+    /// `tcp_xmit_retransmit_queue`: retransmits lost segments, those with the lowest sequence
+    /// numbers first, as far as the window allows.
     pub(crate) fn retransmit_lost(&mut self) {
         if self.sk.packets_out == 0 {
             return;
@@ -395,7 +395,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_xmit_recovery`: sends what the ACK's processing asked for.
+    /// `tcp_xmit_recovery`: sends the data that the processing of an ACK requested.
     #[inline(always)]
     pub(crate) fn transmit_recovery(&mut self, rexmit: Rexmit) {
         if rexmit != Rexmit::None {
@@ -431,7 +431,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Adds SACK blocks to the segment sent last, and byte counts if `has_counts`.
+    /// Adds SACK blocks to the segment sent last, and the option of accurate ECN if `has_counts`
+    /// is true.
     #[inline(never)]
     fn add_options(&mut self, has_counts: bool) {
         let segment = self.out.last_segment();
@@ -446,7 +447,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Composes a segment of this connection, without SACK blocks and byte counts.
+    /// Composes a segment of this connection, without SACK blocks and the option of accurate ECN.
     #[inline(always)]
     fn compose(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> Segment {
         // First, so that the other values need not be kept across the call.
@@ -489,8 +490,8 @@ impl LinuxEndpoint {
         self.serve(requests);
     }
 
-    /// `__tcp_send_ack` with an `rcv_nxt` chosen by the algorithm: DCTCP acknowledges what arrived
-    /// before the congestion mark changed (RFC 8257 section 3.2).
+    /// `__tcp_send_ack` with an `rcv_nxt` that the algorithm selects: DCTCP acknowledges the data
+    /// that arrived before the congestion mark changed (RFC 8257 section 3.2).
     #[cold]
     fn send_partial_ack(&mut self, RequestedAck { rcv_nxt, is_ece }: RequestedAck) {
         let ecn = if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct };
@@ -519,8 +520,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Sends a segment that fills a window with room for less than a full one, as the override
-    /// timer has expired (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
+    /// After the override timer has expired, sends a segment into a window that has no room for a
+    /// full segment (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
     pub(crate) fn send_into_window(&mut self) -> bool {
         let window_end = self.window_end();
         if !before(self.sk.snd_nxt, window_end) {
@@ -561,7 +562,7 @@ mod tests {
     use crate::linux::testing::{Pair, SENDER};
     use crate::outbox::Outbox;
 
-    /// Two pairs whose senders have an open window and data to fill it.
+    /// Two pairs of endpoints whose senders have an open window and data to fill it.
     fn twins() -> [Pair; 2] {
         [(); 2].map(|()| {
             let mut pair = Pair::established();

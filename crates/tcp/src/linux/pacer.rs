@@ -1,29 +1,29 @@
-//! Pacing: when the next segment is due, and which segments leave together.
+//! Pacing: the time at which the next segment is due, and which segments leave together.
 //!
-//! If a segment leaves later than it was due, the next one may catch up, by at most half of its own
-//! time. Segments that share a buffer (segmentation offload) leave at the same time, and the next
-//! buffer waits for all of them.
+//! If a segment leaves later than it was due, the next segment may leave earlier to catch up, by
+//! at most half of its own transmission time. Segments that share a buffer (segmentation offload)
+//! leave at the same time, and the next buffer waits for the time of all of them.
 
 use cwndlab_cc::TcpSock;
 use cwndlab_units::{Duration, Time};
 
-/// Data segments that leave before pacing begins (`tcp_update_skb_after_send`).
+/// Number of data segments that leave before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u32 = 10;
-/// `sk_pacing_status`: TCP paces by its own timer.
+/// Value of `sk_pacing_status` with which TCP paces by its own timer.
 const PACING_NEEDED: u32 = 1;
 
-/// Pacing state; the time at which the next segment is due is in the socket (`tcp_wstamp_ns`).
+/// State of pacing; the time at which the next segment is due is in the socket (`tcp_wstamp_ns`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    /// When waiting data are due; never if none wait.
+    /// Time at which waiting data are due; never if no data wait.
     pub(super) timer: Time,
-    /// Data segments sent so far.
+    /// Number of data segments sent so far.
     segments_out: u32,
-    /// Segments that fit a buffer now, and how many more fit the last one.
+    /// Number of segments that fit into a buffer now.
     pub(super) burst_pkts: u32,
     burst_left: u32,
     burst_departure_ns: u64,
-    /// Delay of the burst's departure that has not yet been caught up.
+    /// Delay of the burst's departure for which later segments have not caught up yet.
     burst_credit_ns: u64,
 }
 
@@ -41,13 +41,14 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// Notes that `count` data segments leave.
+    /// Records that `count` data segments leave.
     #[inline]
     pub(super) fn note_segments(&mut self, count: u32) {
         self.segments_out = self.segments_out.saturating_add(count);
     }
 
-    /// `tcp_pacing_check`: sets the timer if the next segment is not due yet. Returns whether it waits.
+    /// `tcp_pacing_check`: sets the timer if the next segment is not due yet. Returns whether the
+    /// segment waits.
     #[inline]
     pub(super) fn wait(&mut self, sk: &TcpSock, now: Time) -> bool {
         let is_paced = sk.inet_conn.icsk_inet.sk.sk_pacing_status == PACING_NEEDED;
@@ -60,7 +61,7 @@ impl Pacer {
         true
     }
 
-    /// Clears the timer if it has fired. Returns whether it had.
+    /// Clears the timer if it has fired. Returns whether it had fired.
     #[inline]
     pub(super) fn take_due(&mut self, now: Time) -> bool {
         let is_due = self.timer <= now;
@@ -70,8 +71,8 @@ impl Pacer {
         is_due
     }
 
-    /// Returns the departure time of a segment in microseconds. The next one is due when this one
-    /// has left.
+    /// Returns the departure time of a segment in microseconds. The next segment is due when this
+    /// segment has left.
     #[inline]
     pub(super) fn pace(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
         let prior = sk.tcp_wstamp_ns;
@@ -89,8 +90,8 @@ impl Pacer {
         departure_us
     }
 
-    /// Returns the departure time in microseconds of data that are not paced but wait for earlier
-    /// paced ones.
+    /// Returns the departure time, in microseconds, of data that are not paced but wait for
+    /// earlier paced data.
     #[inline(always)]
     pub(super) fn depart(&mut self, sk: &mut TcpSock) -> u64 {
         let departure = sk.tcp_wstamp_ns.max(sk.tcp_clock_cache);
@@ -99,7 +100,8 @@ impl Pacer {
         departure / 1_000
     }
 
-    /// Like [`Self::pace`], for a segment that shares the last one's buffer and leaves with it.
+    /// Returns the departure time of a segment that shares the last segment's buffer and leaves
+    /// together with it.
     #[inline(never)]
     pub(super) fn pace_in_burst(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
         let sock = &sk.inet_conn.icsk_inet.sk;
@@ -118,7 +120,7 @@ impl Pacer {
         self.burst_left > 0
     }
 
-    /// Puts a segment into a buffer, a new one or the last.
+    /// Puts a segment into a buffer: into a new buffer or the last one.
     pub(super) fn fill_burst(&mut self, is_new: bool) {
         if is_new {
             self.burst_left = self.burst_pkts;
@@ -126,7 +128,7 @@ impl Pacer {
         self.burst_left = self.burst_left.saturating_sub(1);
     }
 
-    /// Closes the last buffer: the next segment starts a new one.
+    /// Closes the last buffer, so that the next segment starts a new one.
     #[inline]
     pub(super) fn end_burst(&mut self) {
         self.burst_left = 0;
@@ -137,7 +139,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// A pacer past its first segments, at 1 byte per nanosecond.
+    /// A pacer that has sent its first segments without pacing, at 1 byte per nanosecond.
     fn paced() -> (Pacer, TcpSock) {
         let mut sk = TcpSock::default();
         sk.inet_conn.icsk_inet.sk.sk_pacing_status = PACING_NEEDED;

@@ -4,14 +4,14 @@ use cwndlab_cc::TcpSock;
 use cwndlab_packet::seq::after;
 use cwndlab_packet::{Flags, Segment};
 
-/// State of the peer's window besides its size, which is in the socket (`snd_wnd`).
+/// State of the peer's window except its size, which is in the socket (`snd_wnd`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
     /// `snd_wl1`: sequence number of the segment that announced the window.
     pub(super) told_at: u32,
-    /// The largest window so far.
+    /// The largest window that the peer has announced so far.
     pub(super) max_bytes: u32,
-    /// Shift of the window field (RFC 7323 section 2).
+    /// Shift that applies to the peer's window field (RFC 7323 section 2).
     pub(super) scale: u8,
 }
 
@@ -23,7 +23,7 @@ impl PeerWindow {
         u32::from(segment.window) << shift
     }
 
-    /// `tcp_may_update_window`: whether the segment's window is newer than the known one.
+    /// `tcp_may_update_window`: whether the segment's window is newer than the known window.
     pub(super) fn is_news(&self, segment: &Segment, sk: &TcpSock) -> bool {
         let window = self.of(segment);
         after(segment.ack, sk.snd_una)
@@ -31,7 +31,7 @@ impl PeerWindow {
             || (segment.seq == self.told_at && (window > sk.snd_wnd || window == 0))
     }
 
-    /// Records an offered window in the maximum.
+    /// Records a window that the peer announced, for the maximum.
     pub(super) fn note(&mut self, bytes: u32) {
         self.max_bytes = self.max_bytes.max(bytes);
     }

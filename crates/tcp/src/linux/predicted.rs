@@ -1,5 +1,5 @@
 //! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): fast paths for the three most
-//! frequent segments, which leave the same state as the slow path.
+//! frequent kinds of segments. A fast path leads to the same state as the slow path.
 //!
 //! ```text
 //!   next data, for an end that only receives and reads at once  -->  counted, acknowledged, read
@@ -23,16 +23,16 @@ use super::state::State;
 use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 
-/// The header expected next (`pred_flags`).
+/// The header that is expected next (`pred_flags`).
 #[derive(Clone, Copy, Debug)]
 struct Prediction {
     seq: u32,
-    /// Nothing beyond this number is acknowledged.
+    /// No segment acknowledges data beyond this sequence number.
     snd_nxt: u32,
 }
 
 impl Prediction {
-    /// Whether a header indicates only the next data or an ACK, perhaps with a new window.
+    /// Whether the header contains only the next data or an ACK, possibly with a new window.
     #[inline(always)]
     fn matches(self, segment: &Segment) -> bool {
         is_plain_header(segment) && segment.seq == self.seq && !after(segment.ack, self.snd_nxt)
@@ -40,8 +40,8 @@ impl Prediction {
 }
 
 impl LinuxEndpoint {
-    /// Processes a segment, then reads everything for the application. Returns the number of bytes
-    /// and whether the peer has finished.
+    /// Processes a segment, and then reads all data for the application. Returns the number of
+    /// bytes read, and whether the peer has finished.
     #[inline(always)]
     pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         let is_expected = self.connection.expected.is_data(segment)
@@ -56,8 +56,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether it is the next data although it was not expected; then similar segments are
-    /// expected.
+    /// Whether the segment is the next data although this was not expected; if so, similar
+    /// segments are expected from now on.
     #[inline(never)]
     fn recognize_next_data(&mut self, segment: &Segment) -> bool {
         let is_next = self.is_next_data(segment);
@@ -79,19 +79,20 @@ impl LinuxEndpoint {
         (self.read(now, u64::MAX), self.peer_has_finished())
     }
 
-    /// Whether the header indicates only the next data or an ACK (`tcp_hdr_predicted`).
+    /// Whether the header contains only the next data or an ACK (`tcp_hdr_predicted`).
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
         self.is_predicted_but_window(segment) && self.has_known_window(segment)
     }
 
-    /// Whether the window is unchanged.
+    /// Whether the segment announces an unchanged window.
     #[inline(always)]
     pub(super) fn has_known_window(&self, segment: &Segment) -> bool {
         self.peer_window.of(segment) == self.sk.snd_wnd
     }
 
-    /// Like [`Self::is_predicted`], but the window may be new.
+    /// Whether the header contains only the next data or an ACK; unlike in [`Self::is_predicted`],
+    /// the window may be new.
     #[inline(always)]
     pub(super) fn is_predicted_but_window(&self, segment: &Segment) -> bool {
         let prediction = Prediction { seq: self.sk.rcv_nxt, snd_nxt: self.sk.snd_nxt };
@@ -101,8 +102,8 @@ impl LinuxEndpoint {
             && !self.is_accurate()
     }
 
-    /// Whether the segment is the next data and nothing else, and this end has nothing to send and
-    /// no unread data.
+    /// Whether the segment contains only the next data, and this end has no data to send and no
+    /// unread data.
     fn is_next_data(&self, segment: &Segment) -> bool {
         self.connection.state == State::Established
             && self.is_predicted(segment)
@@ -135,7 +136,7 @@ impl LinuxEndpoint {
     }
 
     /// Whether the segment contains only data that continue the newest block beyond a hole, and
-    /// this end has nothing to send and no unread data.
+    /// this end has no data to send and no unread data.
     #[inline(always)]
     fn is_next_beyond_hole(&self, segment: &Segment) -> bool {
         is_plain_header(segment)
@@ -153,7 +154,8 @@ impl LinuxEndpoint {
             && !self.has_unsent()
     }
 
-    /// `tcp_data_queue_ofo` for such data, with the steps before and after it.
+    /// `tcp_data_queue_ofo` for data that continue the newest block beyond a hole, with the steps
+    /// before and after it.
     #[inline(always)]
     fn keep_next_beyond_hole(&mut self, segment: &Segment) {
         self.rtt.last_us = None;
@@ -174,8 +176,8 @@ impl LinuxEndpoint {
     }
 
     /// Whether an ACK acknowledges at least a whole segment, all segments were sent once, and none
-    /// is missing. It must be predicted, except perhaps for its window, and must not answer a probe
-    /// in flight.
+    /// is missing. The header must be predicted, except possibly for its window, and the ACK must
+    /// not answer a probe in flight.
     #[inline(always)]
     pub(super) fn is_plain_ack(&self, segment: &Segment) -> bool {
         self.connection.options.is_sack
@@ -188,7 +190,7 @@ impl LinuxEndpoint {
             })
     }
 
-    /// Whether it is another such ACK, like the last one; its window may differ.
+    /// Whether the segment is a plain ACK like the last segment; its window may differ.
     #[inline(always)]
     pub(super) fn is_plain_ack_again(&self, segment: &Segment) -> bool {
         self.connection.expected.is_plain_ack(segment)
@@ -198,7 +200,7 @@ impl LinuxEndpoint {
             && self.rtx.first().is_some_and(|first| !after(first.end_seq, segment.ack))
     }
 
-    /// `tcp_ack` for such an ACK, which is predicted unless its window is new.
+    /// `tcp_ack` for a plain ACK, which is predicted unless its window is new.
     #[inline(always)]
     pub(super) fn handle_plain_ack(&mut self, segment: &Segment, is_predicted: bool) {
         let ack = segment.ack;
@@ -241,7 +243,7 @@ impl LinuxEndpoint {
         self.transmit_recovery(rexmit);
     }
 
-    /// `tcp_clean_rtx_queue` for such an ACK.
+    /// `tcp_clean_rtx_queue` for a plain ACK.
     #[inline(always)]
     fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> AckFlags {
         let Some(taken) = self.take_off_untouched(false, rate) else {
@@ -287,7 +289,7 @@ mod tests {
     use crate::linux::ack_flags::AckFlags;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
 
-    /// Two pairs with the same history, `rounds` rounds long.
+    /// Two pairs of endpoints with the same history of `rounds` rounds.
     fn twins(rounds: usize) -> [Pair; 2] {
         [(); 2].map(|()| {
             let mut pair = Pair::established();

@@ -1,40 +1,40 @@
-//! State of the tail loss probe (RFC 8985 section 7) in flight.
+//! State of a tail loss probe in flight (RFC 8985 section 7).
 
 use cwndlab_packet::seq::{after, before};
 
 /// `tlp_high_seq` and `tlp_retrans`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailLossProbe {
-    /// `snd_nxt` when the probe left; `None` if no probe is in flight.
+    /// Value of `snd_nxt` when the probe was sent; `None` if no probe is in flight.
     high_seq: Option<u32>,
-    /// The probe retransmitted the last segment instead of sending a new one.
+    /// Whether the probe retransmitted the last segment instead of sending a new one.
     is_retransmission: bool,
 }
 
-/// Properties of an ACK that matter to the probe.
+/// Properties of an ACK that matter to a tail loss probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeAck {
     pub(crate) ack: u32,
-    /// The ACK reports the probe as a duplicate.
+    /// Whether the ACK reports the probe as a duplicate.
     pub(crate) is_probe_dsacked: bool,
-    /// The ACK reports nothing new.
+    /// Whether the ACK reports no new data.
     pub(crate) is_duplicate: bool,
 }
 
 impl TailLossProbe {
-    /// Whether a probe is in flight.
+    /// Whether a tail loss probe is in flight.
     #[inline]
     pub(crate) fn is_out(&self) -> bool {
         self.high_seq.is_some()
     }
 
-    /// Whether an ACK of this number may answer the probe.
+    /// Whether an ACK of this sequence number may answer the probe.
     #[inline]
     pub(crate) fn is_reached_by(&self, ack: u32) -> bool {
         self.high_seq.is_some_and(|high_seq| !before(ack, high_seq))
     }
 
-    /// Notes that a probe has left.
+    /// Records that a tail loss probe was sent.
     pub(crate) fn begin(&mut self, snd_nxt: u32, is_retransmission: bool) {
         *self = Self { high_seq: Some(snd_nxt), is_retransmission };
     }
@@ -44,13 +44,13 @@ impl TailLossProbe {
         self.high_seq = None;
     }
 
-    /// Whether a SACK block that ends here may report the probe.
+    /// Whether a SACK block that ends at this sequence number may report the probe.
     pub(crate) fn ends_at(&self, end: u32) -> bool {
         self.high_seq == Some(end)
     }
 
     /// Processes an ACK (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which
-    /// counts as congestion; then it remains in flight until the reduction starts.
+    /// counts as congestion; the probe then remains in flight until the reduction starts.
     pub(crate) fn handle_ack(&mut self, ack: ProbeAck) -> bool {
         let Some(high_seq) = self.high_seq.filter(|_| self.is_reached_by(ack.ack)) else {
             return false;

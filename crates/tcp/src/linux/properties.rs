@@ -1,5 +1,6 @@
-//! Properties that hold whatever the network does: two endpoints over a channel that loses,
-//! repeats, marks and reorders, with every claim of either end checked against what really arrived.
+//! Tests of properties that hold whatever the network does. Two endpoints communicate over a
+//! channel that loses, repeats, marks and reorders segments, and every claim of either end is
+//! compared with what really arrived.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +16,20 @@ use crate::info::CaState;
 use crate::parts::Parts;
 use crate::profile::Profile;
 
-/// Until both ends have closed, one of them sends at least this often, unless it waits for its
-/// pacing (one segment per round trip, however long that seems to be): the longest timeout, plus
-/// 512 ticks of 4 ms to which the wheel rounds it and the tick that has begun, plus 140 ms for
-/// segments in flight that set the timer again.
+/// Maximum time without a segment until both ends have closed, unless an end waits for its pacing
+/// (one segment per round trip, however long this seems to be). It is the longest timeout, plus
+/// 512 ticks of 4 ms to which the timer wheel rounds it and the tick that has begun, plus 140 ms
+/// for segments in flight that set the timer again.
 const SILENCE: Duration = Duration::from_millis(120_000 + 513 * 4 + 140);
 
-/// Within this time, something new is acknowledged: of 120 timeouts of two minutes each, some
-/// retransmission and its answer get through. The total time is another matter: if ACKs are lost,
-/// answers to retransmissions echo the originals and let the timeout grow to its two minutes (the
+/// Maximum time in which no new data are acknowledged: of 120 timeouts of two minutes each, some
+/// retransmission and its answer arrive. The total time has no such limit. If ACKs are lost,
+/// answers to retransmissions echo the originals and let the timeout grow to two minutes (the
 /// packet scripts `echo_of_repeated` and `rto_of_lost_acks`), and then every other loss costs as
 /// much.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
 
-/// A network and two applications.
+/// A network with two endpoints and their applications.
 #[derive(Clone, Debug)]
 struct World {
     seed: u64,
@@ -40,11 +41,11 @@ struct World {
     delay: Duration,
     /// Maximum delay that is added to each segment independently.
     jitter: Duration,
-    /// Nothing arrives in this period.
+    /// Period in which no segment arrives.
     outage: (Time, Time),
-    /// Bytes that each end writes.
+    /// Number of bytes that each end writes.
     bytes: [u64; 2],
-    /// Interval between reads of each end; zero means immediate reads.
+    /// Interval between two reads of each end; zero means immediate reads.
     reads_every: [Duration; 2],
 }
 
@@ -111,13 +112,13 @@ fn worlds() -> impl Strategy<Value = World> {
         })
 }
 
-/// What one end has really received and promised.
+/// The data that one end has really received, and the window that it has really advertised.
 #[derive(Debug)]
 struct Truth {
-    /// Bytes that arrived, as ranges of the peer's sequence space counted from its SYN.
+    /// Bytes that arrived, as ranges of the peer's sequence space counted from the peer's SYN.
     arrived: BTreeMap<u32, u32>,
     peer_first: Option<u32>,
-    /// The highest right edge that it advertised, on the wire.
+    /// The highest right edge of the window that this end has advertised.
     right_edge: Option<u32>,
     window_shift: u8,
     written: u64,
@@ -156,7 +157,7 @@ impl Truth {
         self.arrived.insert(start, end);
     }
 
-    /// Whether all of a range of wire sequence numbers has arrived.
+    /// Whether all bytes in a range of sequence numbers have arrived.
     fn has(&self, start: u32, end: u32) -> bool {
         let Some(first) = self.peer_first else { return start == end };
         let (start, end) = (start.wrapping_sub(first), end.wrapping_sub(first));
@@ -170,12 +171,12 @@ struct Channel {
     random: Stream,
     ends: [LinuxEndpoint; 2],
     truth: [Truth; 2],
-    /// Keyed by arrival time, then by order of departure.
+    /// Segments in flight, sorted by arrival time and then by the order of departure.
     under_way: BTreeMap<(Time, u64), (usize, Segment)>,
     sent: u64,
     now: Time,
     last_sent: Time,
-    /// What both ends know to have arrived, and since when.
+    /// The data of which both ends know that they arrived, and since when they know it.
     news: ([u32; 2], Time),
 }
 
@@ -203,7 +204,7 @@ impl Channel {
         Self { world, random, ends, truth, under_way, sent, now, last_sent, news }
     }
 
-    /// Runs everything that is due at this time. Returns when the next event is due.
+    /// Runs everything that is due at this time. Returns the time at which the next event is due.
     fn step(&mut self) -> Time {
         let mut next = Time::NEVER;
         for index in 0..2 {
@@ -242,8 +243,8 @@ impl Channel {
         }
     }
 
-    /// Checks what a segment claims: acknowledged data arrived, and sent data are within the
-    /// window.
+    /// Checks the claims of a segment: acknowledged data have arrived, and sent data are within
+    /// the window.
     fn check_segment(&mut self, from: usize, segment: &Segment) {
         let [here, there] = match from {
             0 => [0, 1],
@@ -317,7 +318,7 @@ impl Channel {
         }
     }
 
-    /// Checks that the ends do not wait for each other for ever.
+    /// Checks that the ends do not wait for each other forever.
     fn check_progress(&mut self) {
         let acknowledged = self.ends.each_ref().map(|end| end.sk.snd_una);
         if acknowledged != self.news.0 {
@@ -334,7 +335,7 @@ impl Channel {
     }
 }
 
-/// Checks that the scoreboard's counters equal a recount, and that the window is positive.
+/// Checks that the counters of the scoreboard equal a recount, and that the window is positive.
 fn check_counts(end: &LinuxEndpoint) {
     let sk = &end.sk;
     let numbers = (0..end.rtx.len()).map(|index| end.rtx.head().wrapping_add(index));

@@ -1,24 +1,24 @@
-//! Proportional rate reduction (RFC 6937): how many segments may leave for the packets that an ACK
-//! in recovery delivers.
+//! Proportional rate reduction (RFC 6937): the number of segments that may leave for the packets
+//! that an ACK delivers during recovery.
 
 use super::settings::WindowReduction;
 
-/// Counts of RFC 6937 section 3, except `RecoverFS`, for which the window before the reduction is
-/// used.
+/// Counters of RFC 6937 section 3, except `RecoverFS`, for which the window before the reduction
+/// is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    /// `prr_delivered`: packets that reached the receiver since recovery began.
+    /// `prr_delivered`: number of packets that reached the receiver since recovery began.
     delivered: u32,
-    /// `prr_out`: packets sent since recovery began.
+    /// `prr_out`: number of packets sent since recovery began.
     out: u32,
 }
 
-/// Input from an ACK in recovery.
+/// Properties of an ACK during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrrAck {
-    /// Packets that it delivered, at least 1.
+    /// Number of packets that the ACK delivered, at least 1.
     pub(crate) delivered: u32,
-    /// The ACK advances and indicates no further loss.
+    /// Whether the ACK acknowledges new data and indicates no further loss.
     pub(crate) is_safe: bool,
     pub(crate) in_flight: u32,
     pub(crate) ssthresh: u32,
@@ -27,13 +27,13 @@ pub(crate) struct PrrAck {
 }
 
 impl Prr {
-    /// Notes that `pkts` packets were sent.
+    /// Records that `pkts` packets were sent.
     #[inline]
     pub(crate) fn note_sent(&mut self, pkts: u32) {
         self.out += pkts;
     }
 
-    /// The window in packets after an ACK.
+    /// The congestion window in packets after an ACK.
     pub(crate) fn window(&mut self, ack: PrrAck, reduction: WindowReduction) -> u32 {
         let room = i64::from(ack.ssthresh) - i64::from(ack.in_flight);
         self.delivered = self.delivered.wrapping_add(ack.delivered);

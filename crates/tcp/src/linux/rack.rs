@@ -8,20 +8,21 @@ use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, TxSegment};
 use super::timer::{Pending, TIMEOUT_MIN_US};
 use crate::info::CaState;
 
-/// Rounds for which an enlarged reordering window lasts: RFC 8985 section 6.2 step 4.
+/// Number of recoveries for which an enlarged reordering window lasts: RFC 8985 section 6.2 step
+/// 4.
 pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
 
-/// `RACK.*` of RFC 8985 section 5.2.
+/// The variables `RACK.*` of RFC 8985 section 5.2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// Send time and end of the most recently sent segment that was delivered.
+    /// Send time of the most recently sent segment that was delivered.
     mstamp: u64,
     end_seq: u32,
     pub(crate) rtt_us: u32,
-    /// Something was delivered since the last loss detection.
+    /// Whether a segment was delivered since the last loss detection.
     pub(crate) is_advanced: bool,
     pub(crate) is_dsack_seen: bool,
-    /// The reordering window in quarters of the lowest RTT.
+    /// Width of the reordering window in quarters of the lowest RTT.
     reo_wnd_steps: u8,
     pub(crate) reo_wnd_persist: u8,
     last_delivered: u32,
@@ -43,7 +44,7 @@ impl Default for Rack {
 }
 
 impl LinuxEndpoint {
-    /// Notes a delivered segment (RFC 8985 section 6.2 steps 1 and 2).
+    /// Records that a segment was delivered (RFC 8985 section 6.2 steps 1 and 2).
     #[inline]
     pub(crate) fn rack_advance(&mut self, flags: u8, end_seq: u32, sent: u64) {
         let rtt_us = self.sk.tcp_mstamp.saturating_sub(sent) as u32;
@@ -60,7 +61,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// RFC 8985 section 6.2 step 4: DSACKs enlarge the reordering window.
+    /// Updates the reordering window, which DSACKs enlarge (RFC 8985 section 6.2 step 4).
     #[inline]
     pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u32) {
         let rack = &mut self.rack;
@@ -95,7 +96,7 @@ impl LinuxEndpoint {
         (self.sk.rtt_min_us >> 2).saturating_mul(steps).min(self.sk.srtt_us >> 3)
     }
 
-    /// Time until a segment counts as lost; zero or negative if it already does.
+    /// Time until a segment counts as lost; zero or negative if it already counts as lost.
     #[inline]
     pub(crate) fn rack_remaining_us(&self, sent: u64, reo_wnd_us: u32) -> i64 {
         let due = u64::from(self.rack.rtt_us) + u64::from(reo_wnd_us);
@@ -108,7 +109,8 @@ impl LinuxEndpoint {
         sent_after(self.rack.mstamp, segment.tx_mstamp, self.rack.end_seq, segment.end_seq)
     }
 
-    /// Marks losses (RFC 8985 section 6.2 step 5). Returns how long to wait for the other segments.
+    /// Marks lost segments (RFC 8985 section 6.2 step 5). Returns how long to wait for the
+    /// remaining segments.
     pub(crate) fn rack_detect_loss(&mut self) -> Option<u64> {
         let reo_wnd_us = self.rack_reo_wnd_us();
         let mut wait_us = None;
@@ -133,7 +135,7 @@ impl LinuxEndpoint {
         wait_us
     }
 
-    /// `tcp_rack_mark_lost`. Returns whether the reordering timer was set.
+    /// `tcp_rack_mark_lost`: marks lost segments. Returns whether the reordering timer was set.
     pub(crate) fn rack_mark_lost(&mut self) -> bool {
         if !self.rack.is_advanced {
             return false;
@@ -171,7 +173,7 @@ impl LinuxEndpoint {
 mod tests {
     use crate::linux::testing::{Pair, SENDER};
 
-    /// RFC 8985 section 6.2: with three segments sacked above, the reordering window is closed.
+    /// RFC 8985 section 6.2: if three later segments are sacked, there is no reordering window.
     #[test]
     fn a_segment_is_lost_when_three_that_were_sent_after_it_have_arrived() {
         for (arrived, lost) in [(2, 0), (3, 1), (4, 1)] {

@@ -1,4 +1,5 @@
-//! Delivery rate samples (Cheng, Cardwell et al., draft-cheng-iccrg-delivery-rate-estimation).
+//! Samples of the delivery rate (Cheng, Cardwell et al.,
+//! draft-cheng-iccrg-delivery-rate-estimation).
 
 use cwndlab_cc::{RateSample, TcpSock};
 use cwndlab_packet::seq::after;
@@ -7,16 +8,18 @@ use cwndlab_units::Rate;
 use super::LinuxEndpoint;
 use super::rtx::{APP_LIMITED, RETRANS, SACKED_ACKED, TxSegment};
 
-/// Whether the first of two segments was sent after the second: by time, then by sequence.
+/// Whether the first of two segments was sent after the second: compares the send times, and then
+/// the sequence numbers.
 #[inline]
 pub(crate) fn sent_after(time: u64, other_time: u64, end_seq: u32, other_end_seq: u32) -> bool {
     time > other_time || (time == other_time && after(end_seq, other_end_seq))
 }
 
-/// The last delivery rate that the application did not limit, or the highest since then.
+/// The last delivery rate that the application did not limit, or a higher rate measured since
+/// then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryRate {
-    /// Packets delivered in `interval_us`.
+    /// Number of packets delivered in `interval_us`.
     delivered: u32,
     interval_us: u64,
 }
@@ -29,7 +32,7 @@ impl DeliveryRate {
     }
 
     /// Records a sample of `delivered` packets in `interval_us`. A sample that the application
-    /// limited counts only if it is not lower.
+    /// limited counts only if its rate is not lower.
     fn take(&mut self, delivered: i32, interval_us: u64, is_app_limited: bool) {
         let is_higher = (delivered as i64 as u64).wrapping_mul(self.interval_us)
             >= u64::from(self.delivered) * interval_us;
@@ -39,7 +42,8 @@ impl DeliveryRate {
     }
 }
 
-/// Uses a delivered segment's snapshot for the sample if the segment was sent last so far.
+/// Uses the snapshot of a delivered segment for the rate sample, if the segment was sent last so
+/// far.
 #[inline]
 pub(crate) fn take_rate(sk: &mut TcpSock, segment: &TxSegment, sample: &mut RateSample) {
     let sent = segment.tx_mstamp;
@@ -59,7 +63,7 @@ pub(crate) fn take_rate(sk: &mut TcpSock, segment: &TxSegment, sample: &mut Rate
 }
 
 impl LinuxEndpoint {
-    /// Stores the snapshot for a rate sample in a segment that is being sent.
+    /// Stores in a segment that is being sent the snapshot for a rate sample.
     #[inline]
     pub(crate) fn stamp_rate(&mut self, segment: &mut TxSegment) {
         let sk = &mut self.sk;
@@ -77,7 +81,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Notes that a segment was delivered; the one sent last determines the sample.
+    /// Records that a segment was delivered; the segment that was sent last determines the sample.
     #[inline]
     pub(crate) fn rate_delivered(&mut self, number: u32, sample: &mut RateSample) {
         let segment = self.rtx.get_mut(number);
@@ -87,7 +91,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Completes the sample of an ACK.
+    /// Completes the rate sample of an ACK.
     #[inline]
     pub(crate) fn rate_generate(
         &mut self,
@@ -126,7 +130,7 @@ impl LinuxEndpoint {
         self.rate.take(sample.delivered, interval_us, sample.is_app_limited != 0);
     }
 
-    /// Marks the flight as limited by the application if nothing else holds it up.
+    /// Marks the data in flight as limited by the application, if nothing else limits the sender.
     pub(crate) fn check_app_limited(&mut self) {
         let unsent = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
         let in_flight = self.in_flight();

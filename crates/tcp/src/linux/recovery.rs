@@ -13,27 +13,28 @@ use super::timer::Pending;
 use super::{LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
 
-/// State of a window reduction, needed to complete or undo it.
+/// State of a window reduction that is needed to complete or undo it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Recovery {
-    /// `undo_marker`: `snd_una` when the window was reduced, while this may be undone.
+    /// `undo_marker`: value of `snd_una` when the window was reduced, as long as the reduction may
+    /// be undone.
     pub(super) undo_marker: Option<u32>,
-    /// Retransmissions since then that no DSACK has reported as unnecessary; negative if there was
-    /// none.
+    /// Number of retransmissions since the reduction that no DSACK has reported as unnecessary;
+    /// negative if there was none.
     pub(super) undo_retrans: i32,
-    /// Timestamp clock at the first retransmission; 0 if there was none.
+    /// Value of the timestamp clock at the first retransmission; 0 if there was none.
     pub(super) retrans_stamp: u32,
-    /// The threshold before the reduction; 0 if it must not be restored.
+    /// The slow start threshold before the reduction; 0 if it must not be restored.
     pub(super) prior_ssthresh: u32,
     pub(super) prr: Prr,
-    /// The receiver discarded data that it had sacked.
+    /// Whether the receiver discarded data that it had sacked.
     pub(super) is_reneging: bool,
-    /// F-RTO is checking whether the timeout was spurious (RFC 5682).
+    /// Whether F-RTO is checking if the timeout was spurious (RFC 5682).
     pub(super) is_frto: bool,
 }
 
 impl Recovery {
-    /// Whether the reduction may be undone and `end_seq` lies beyond its start.
+    /// Whether the reduction may be undone and `end_seq` lies beyond the start of the reduction.
     pub(super) fn may_undo_up_to(&self, end_seq: u32) -> bool {
         self.undo_marker.is_some_and(|marker| after(end_seq, marker))
     }
@@ -50,7 +51,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_current_ssthresh`: at least three quarters of the window, unless it is being reduced.
+    /// `tcp_current_ssthresh`: the slow start threshold, or three quarters of the window if this
+    /// is larger, unless the window is being reduced.
     fn current_ssthresh(&self) -> u32 {
         let sk = &self.sk;
         if self.in_cwnd_reduction() {
@@ -142,8 +144,8 @@ impl LinuxEndpoint {
         *rexmit = Rexmit::Lost;
     }
 
-    /// Handles states other than recovery, as losses may now be evident. Returns whether recovery
-    /// began.
+    /// In states other than recovery, checks whether losses are now evident. Returns whether
+    /// recovery began.
     fn consider_recovery(
         &mut self,
         is_advanced: bool,
@@ -175,11 +177,11 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Handles a receiver that discarded sacked data: the head of the queue is sacked, yet not
-    /// acknowledged. Returns whether this is the case.
+    /// Handles a receiver that discarded sacked data: the first segment of the queue is sacked,
+    /// but not acknowledged. Returns whether this is the case.
     ///
-    /// Sets the retransmission timer, which clears all SACKs, to half a round trip; ACKs that
-    /// acknowledge nothing do not postpone it.
+    /// Sets the retransmission timer, whose expiry clears all SACKs, to half a round trip; ACKs of
+    /// no new data do not postpone it.
     fn check_reneging(&mut self, flags: &mut AckFlags) -> bool {
         if !flags.has_all(AckFlags::SACK_RENEGING | AckFlags::SND_UNA_ADVANCED) {
             return false;
@@ -225,7 +227,7 @@ impl LinuxEndpoint {
 
     // Duplicate ACKs without SACK (RFC 6582).
 
-    /// `tcp_add_reno_sack`: each duplicate ACK stands for a segment that arrived.
+    /// `tcp_add_reno_sack`: counts a duplicate ACK as a segment that arrived.
     fn add_duplicate_acks(&mut self, duplicates: u32, is_ece: bool) {
         if self.connection.options.is_sack || duplicates == 0 {
             return;
@@ -237,8 +239,8 @@ impl LinuxEndpoint {
         self.count_delivered(delivered, is_ece);
     }
 
-    /// `tcp_limit_reno_sacked`: limits the duplicates to the segments that are not lost; an excess
-    /// is due to reordering.
+    /// `tcp_limit_reno_sacked`: limits the number of duplicate ACKs to the segments that are not
+    /// lost; more duplicates are due to reordering.
     fn check_duplicate_acks(&mut self, acked: u32) {
         let sk = &mut self.sk;
         let holes = sk.lost_out.max(1).min(sk.packets_out);
@@ -250,7 +252,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_remove_reno_sacks`: a cumulative ACK covers the hole and some of the duplicates.
+    /// `tcp_remove_reno_sacks`: a cumulative ACK covers the hole and some of the segments counted
+    /// by duplicate ACKs.
     pub(crate) fn remove_duplicate_acks(&mut self, acked: u32, is_ece: bool) {
         if acked > 0 {
             let delivered = i64::from(acked) - i64::from(self.sk.sacked_out);
@@ -274,8 +277,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Marks losses without RACK: the first hole, and each segment with `reordering` or more sacked
-    /// above it.
+    /// Marks losses without RACK: the first hole, and each segment above which `reordering` or
+    /// more segments are sacked.
     pub(super) fn mark_head_lost(&mut self, at_least: u32) {
         if self.is_fack() {
             self.mark_below_forward_most(at_least);
@@ -338,7 +341,7 @@ impl LinuxEndpoint {
         self.set_ca_state(CaState::Recovery);
     }
 
-    /// `tcp_enter_cwr`: a reduction without loss.
+    /// `tcp_enter_cwr`: begins a window reduction without a loss.
     pub(crate) fn enter_cwr(&mut self) {
         self.recovery.prior_ssthresh = 0;
         if self.ca_state() < CaState::Cwr as u8 {
@@ -348,7 +351,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_enter_loss` (RFC 5681 section 3.1, RFC 5682 section 2.1 step 1).
+    /// `tcp_enter_loss`: begins recovery after a timeout (RFC 5681 section 3.1, RFC 5682 section
+    /// 2.1 step 1).
     pub(crate) fn enter_loss(&mut self) {
         let state = self.ca_state();
         let is_new_recovery = state < CaState::Recovery as u8;
@@ -379,8 +383,8 @@ impl LinuxEndpoint {
             self.settings.repair.forward_rto_recovery && (is_new_recovery || retransmits > 0);
     }
 
-    /// `tcp_timeout_mark_lost`: marks all segments lost; RACK spares those sent within the last
-    /// RTT.
+    /// `tcp_timeout_mark_lost`: marks all segments as lost; with RACK, except those sent within
+    /// the last RTT.
     fn timeout_mark_lost(&mut self) {
         let head = self.rtx.head();
         let is_reneg = self.rtx.get(head).flags & SACKED_ACKED != 0;
@@ -418,7 +422,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_cwnd_reduction`: PRR (RFC 6937 section 3).
+    /// `tcp_cwnd_reduction`: reduces the window by PRR (RFC 6937 section 3).
     pub(crate) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, is_advanced: bool) {
         if delivered == 0 || self.sk.prior_cwnd == 0 {
             return;
@@ -490,8 +494,8 @@ impl LinuxEndpoint {
     // Undo.
 
     /// `tcp_packet_delayed`: whether an ACK echoes a time before the first retransmission, or
-    /// nothing was retransmitted. Without SACK, the stamp is also 0 while recovery is held at its
-    /// end, which proves nothing.
+    /// nothing was retransmitted. Without SACK, the stamp is also 0 while recovery is kept open at
+    /// its end; this proves nothing.
     fn is_packet_delayed(&self) -> bool {
         if self.recovery.retrans_stamp != 0 {
             return self.is_echo_before(self.recovery.retrans_stamp);
@@ -526,7 +530,8 @@ impl LinuxEndpoint {
         self.event(TcpEvent::Undo(self.sk.snd_cwnd));
     }
 
-    /// `tcp_try_undo_recovery`. Returns whether the state must be kept.
+    /// `tcp_try_undo_recovery`: undoes the reduction if it was unnecessary. Returns whether the
+    /// state must be kept.
     fn try_undo_recovery(&mut self) -> bool {
         if self.may_undo() {
             if self.ca_state() == CaState::Loss as u8 {
@@ -592,8 +597,8 @@ impl LinuxEndpoint {
         self.sk.lost_out = 0;
     }
 
-    /// `tcp_try_undo_partial`: handles a partial ACK of data that were only late. Returns whether
-    /// to wait.
+    /// `tcp_try_undo_partial`: handles a partial ACK that shows that packets were only late.
+    /// Returns whether to wait.
     fn try_undo_partial(&mut self, prior_una: u32) -> bool {
         if self.recovery.undo_marker.is_none() || !self.is_packet_delayed() {
             return false;
@@ -706,7 +711,7 @@ impl LinuxEndpoint {
         self.sk.snd_cwnd_used = 0;
     }
 
-    /// `tcp_cwnd_validate`: tracks whether the window limited the sender (cf. RFC 7661).
+    /// `tcp_cwnd_validate`: records whether the window limited the sender (cf. RFC 7661).
     pub(crate) fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
         let sk = &mut self.sk;
         if !before(sk.snd_una, sk.cwnd_usage_seq)
@@ -755,7 +760,7 @@ mod tests {
     use super::*;
     use crate::linux::testing::{Pair, SENDER};
 
-    /// A pair whose first of ten segments was lost and retransmitted.
+    /// A pair of endpoints after the first of ten segments was lost and retransmitted.
     fn in_recovery() -> (Pair, u32, Vec<cwndlab_packet::Segment>) {
         let mut pair = Pair::established();
         let segments = pair.write(14_480);

@@ -1,23 +1,24 @@
 //! Round-trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance,
-//! which falls slowly and rises at once), and the lowest RTT in a window.
+//! which falls slowly and rises at once), and the lowest RTT in a window of time.
 
 use cwndlab_packet::seq::after;
 
-/// RTT state of the sender.
+/// State of the sender's round-trip time measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
     pub(crate) estimator: RttEstimator,
     pub(crate) min: WindowedMin,
-    /// The sample of the last segment processed.
+    /// The RTT sample of the last segment that was processed.
     pub(crate) last_us: Option<u32>,
 }
 
-/// Smoothed RTT and timeout. `srtt_us` and `mdev_us` are in the socket, where algorithms read them.
+/// Smoothed RTT and timeout; `srtt_us` and `mdev_us` are in the socket, where algorithms read
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     pub(crate) rttvar_us: u32,
     mdev_max_us: u32,
-    /// The variance may fall again when `snd_una` has passed this number.
+    /// The variance may decrease again when `snd_una` has passed this sequence number.
     rtt_seq: u32,
     rto_min_us: u32,
 }
@@ -34,7 +35,7 @@ impl RttEstimator {
         Self { rttvar_us: 0, mdev_max_us: 0, rtt_seq: 0, rto_min_us }
     }
 
-    /// Processes a sample; `srtt_us` is scaled by 8, `mdev_us` by 4.
+    /// Processes an RTT sample; `srtt_us` is scaled by 8, and `mdev_us` by 4.
     pub(crate) fn take(&mut self, srtt_us: &mut u32, mdev_us: &mut u32, sample: &RttSample) {
         let rtt = i64::from(sample.rtt_us);
         if *srtt_us == 0 {
@@ -67,17 +68,17 @@ impl RttEstimator {
         *srtt_us = smoothed.max(1) as u32;
     }
 
-    /// The resulting timeout (RFC 6298 section 2.3).
+    /// The retransmission timeout that results from the samples (RFC 6298 section 2.3).
     pub(crate) fn rto_us(&self, srtt_us: u32) -> u64 {
         u64::from(srtt_us >> 3) + u64::from(self.rttvar_us)
     }
 }
 
-/// The lowest value of a sliding window, from its best three samples
-/// (Kathleen Nichols' algorithm, `lib/win_minmax.c`).
+/// The minimum over a sliding window of time, computed from the best three samples (Kathleen
+/// Nichols' algorithm, `lib/win_minmax.c`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowedMin {
-    /// Length of the window in jiffies.
+    /// Length of the window of time in jiffies.
     window: u32,
     samples: [(u32, u32); 3],
 }
@@ -139,7 +140,8 @@ mod tests {
         (srtt, mdev, estimator)
     }
 
-    /// Traced on Linux 6.1 (reference/linux61, S1 reno): handshake of 40,104 us, then an ACK.
+    /// Values traced on Linux 6.1 (reference/linux61, S1 reno): handshake of 40,104 us, then an
+    /// ACK.
     #[test]
     fn first_sample_gives_the_kernels_values() {
         let (srtt, mdev, estimator) = take_all(&[40_104]);

@@ -1,34 +1,36 @@
 //! The retransmit queue: every segment between `snd_una` and `snd_nxt`, in order.
 //!
-//! A ring of segments whose numbers only increase. A segment is found by its sequence number with a
-//! guess from the segment size, and a bitmap lists the lost segments that wait for retransmission:
-//! each operation costs O(1) amortised, whatever the window.
+//! The queue is a ring buffer of segments whose numbers only increase. A segment is found by its
+//! sequence number with a guess from the segment size. A bitmap lists the lost segments that wait
+//! for retransmission. Each operation therefore costs O(1) amortised, whatever the window.
 //!
 //! RACK visits the segments in the order of their last transmission. This is the order of the ring
-//! until a segment is retransmitted; retransmitted segments are in a separate queue, and
-//! [`RtxQueue::next_sent`] merges the two. Segments that RACK need not visit any more are in
-//! neither.
+//! until a segment is retransmitted. Retransmitted segments are in a separate queue, and
+//! [`RtxQueue::next_sent`] merges the ring and the queue. Segments that RACK need not visit any
+//! more are in neither of them.
 
 use std::collections::VecDeque;
 
 use cwndlab_packet::Flags;
 use cwndlab_packet::seq::{after, before};
 
-/// Reported by SACK. Like the following constants, a bit of [`TxSegment::flags`] (`TCPCB_*`).
+/// Bit of [`TxSegment::flags`]: the segment was reported by SACK (`TCPCB_SACKED_ACKED`).
 pub(crate) const SACKED_ACKED: u8 = 0x01;
-/// A retransmission is in flight.
+/// Bit of [`TxSegment::flags`]: a retransmission of the segment is in flight.
 pub(crate) const SACKED_RETRANS: u8 = 0x02;
 /// Considered lost.
 pub(crate) const LOST: u8 = 0x04;
-/// Was retransmitted at least once.
+/// Bit of [`TxSegment::flags`]: the segment was retransmitted at least once.
 pub(crate) const EVER_RETRANS: u8 = 0x80;
-/// The next segment is in the same buffer.
+/// Bit of [`TxSegment::flags`]: the next segment is in the same buffer.
 pub(crate) const SHARES_BUFFER: u8 = 0x10;
-/// Retransmitted, in flight or not.
+/// Bits of [`TxSegment::flags`]: the segment was retransmitted; the retransmission may be in
+/// flight or not.
 pub(crate) const RETRANS: u8 = SACKED_RETRANS | EVER_RETRANS;
-/// The application limited the flight when the segment was sent.
+/// Bit of [`TxSegment::flags`]: the application limited the flight when the segment was sent.
 pub(crate) const APP_LIMITED: u8 = 0x08;
-/// The segment's place in the ring is not its place in the order of transmission.
+/// Bit of [`TxSegment::flags`]: the place of the segment in the ring is not its place in the order
+/// of transmission.
 const MOVED: u8 = 0x20;
 
 /// A segment that was sent but not cumulatively acknowledged.
@@ -36,23 +38,24 @@ const MOVED: u8 = 0x20;
 pub(crate) struct TxSegment {
     pub(crate) seq: u32,
     pub(crate) end_seq: u32,
-    /// Time of the last transmission in microseconds.
+    /// Time of the segment's last transmission in microseconds.
     pub(crate) tx_mstamp: u64,
-    /// `tcp_rate.c`'s snapshot at the last transmission.
+    /// Snapshot for the delivery rate at the last transmission (`tcp_rate.c`).
     pub(crate) first_tx_mstamp: u64,
-    /// 0 after the segment was used for a rate sample.
+    /// Value of `delivered_mstamp` at the last transmission; 0 after the segment was used for a
+    /// rate sample.
     pub(crate) delivered_mstamp: u64,
     pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
     pub(crate) flags: u8,
-    /// SYN, FIN and PSH. A SYN carries no data; a FIN may follow data.
+    /// The flags SYN, FIN and PSH. A SYN carries no data; a FIN may follow data.
     pub(crate) control: Flags,
-    /// Number of its entry among the retransmitted segments; 0 if it has none.
+    /// Number of the segment's entry among the retransmitted segments; 0 if it has none.
     pub(super) resent: u32,
 }
 
 impl TxSegment {
-    /// Creates a SYN or SYN-ACK sent at a time in microseconds.
+    /// Creates a SYN or SYN-ACK that is sent at a time in microseconds.
     pub(crate) fn syn(seq: u32, tx_mstamp: u64) -> Self {
         let (end_seq, control) = (seq.wrapping_add(1), Flags(Flags::SYN));
         Self { seq, end_seq, tx_mstamp, control, ..Self::default() }
@@ -62,7 +65,7 @@ impl TxSegment {
         self.control.has(Flags::SYN)
     }
 
-    /// Whether it is considered lost and has not been retransmitted since.
+    /// Whether the segment is considered lost and has not been retransmitted since.
     #[inline]
     pub(crate) fn is_only_lost(&self) -> bool {
         self.flags & (LOST | SACKED_RETRANS) == LOST
@@ -74,25 +77,26 @@ impl TxSegment {
     }
 }
 
-/// The queue. Segments are identified by number, from `head()` up to but excluding `tail()`.
+/// The retransmit queue. Segments are identified by number, from `head()` up to but excluding
+/// `tail()`.
 #[derive(Clone, Debug)]
 pub(crate) struct RtxQueue {
     ring: Vec<TxSegment>,
-    /// One bit per place: lost, not retransmitted, not sacked.
+    /// A bit for each place: whether its segment is lost, not retransmitted and not sacked.
     waiting: Vec<u64>,
-    /// One bit per place for [`MOVED`], and the number of set bits.
+    /// A bit for each place: whether its segment has the flag [`MOVED`].
     moved: Vec<u64>,
     moved_count: u32,
     mask: u32,
     head: u32,
     tail: u32,
-    /// No segment before this one waits for retransmission.
+    /// No segment before this number waits for retransmission.
     hint: u32,
-    /// RACK need not visit any segment of the ring before this one: each was moved, or is lost and
-    /// not retransmitted since.
+    /// RACK need not visit any segment of the ring before this number: each was moved, or is lost
+    /// and was not retransmitted since.
     first_unmoved: u32,
     resent: Resent,
-    /// Whether any segment shares, or shared, a buffer with the next.
+    /// Whether any segment shares or shared a buffer with the next segment.
     is_sharing: bool,
 }
 
@@ -102,14 +106,14 @@ struct Resent {
     entries: VecDeque<ResentEntry>,
     /// Number of the first entry; entries are numbered from 1.
     first: u32,
-    /// Entries whose segments are no longer listed here.
+    /// Number of entries whose segments are listed elsewhere now.
     stale: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ResentEntry {
     number: u32,
-    /// The first segment that was not yet sent when this one was retransmitted.
+    /// The first segment that had not been sent when this segment was retransmitted.
     before: u32,
 }
 
@@ -120,11 +124,11 @@ pub(crate) struct Untouched {
     pub(crate) first: TxSegment,
     pub(crate) last: TxSegment,
     pub(crate) count: u32,
-    /// Number of segments that share the buffer of the next one.
+    /// Number of segments that share the buffer of the next segment.
     pub(crate) shared: u32,
 }
 
-/// Position of a walk through the order of transmission.
+/// Position in a walk through the segments in the order of transmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentOrder {
     in_ring: u32,
@@ -174,7 +178,7 @@ impl RtxQueue {
         &self.ring[(number & self.mask) as usize]
     }
 
-    /// Whether the segment is in the queue and reported by SACK.
+    /// Whether the segment is in the queue and was reported by SACK.
     #[inline]
     pub(crate) fn is_sacked(&self, number: u32) -> bool {
         let is_queued = number.wrapping_sub(self.head) < self.tail.wrapping_sub(self.head);
@@ -191,7 +195,7 @@ impl RtxQueue {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Appends a segment that was just sent. Returns its number.
+    /// Appends a segment that was just sent. Returns the segment's number.
     #[inline]
     pub(crate) fn push(&mut self, segment: TxSegment) -> u32 {
         if self.len() > self.mask {
@@ -203,8 +207,8 @@ impl RtxQueue {
         number
     }
 
-    /// Appends consecutive segments of the first one's length that were just sent together. Returns
-    /// the sequence number after the last one.
+    /// Appends consecutive segments of equal length that were just sent together. Returns the
+    /// sequence number after the last segment.
     #[inline(always)]
     pub(crate) fn push_train(&mut self, first: TxSegment, count: u32) -> u32 {
         while self.len() + count > self.mask + 1 {
@@ -237,7 +241,7 @@ impl RtxQueue {
         }
     }
 
-    /// Clears the map entries of a segment that is being removed.
+    /// Clears the bits of a segment that is being removed.
     #[cold]
     fn forget(&mut self, number: u32) {
         self.forget_resent(number);
@@ -282,8 +286,8 @@ impl RtxQueue {
         Some(untouched)
     }
 
-    /// Marks untouched segments as sacked, from `number` on, up to `end` or the first touched one.
-    /// Returns their previous state.
+    /// Marks untouched segments as sacked, from `number` on, up to `end` or the first segment that
+    /// is not untouched. Returns their previous state.
     pub(crate) fn sack_untouched(&mut self, number: u32, end: u32) -> Option<Untouched> {
         const TOUCHED: u8 = SACKED_ACKED | RETRANS | LOST | SHARES_BUFFER | MOVED;
         let mut behind = number;
@@ -308,7 +312,7 @@ impl RtxQueue {
         Some(Untouched { first, last, count, shared: 0 })
     }
 
-    /// Number of segments before `end` that share the buffer of the next one.
+    /// Number of segments before `end` that share the buffer of the next segment.
     #[inline(never)]
     fn count_shared(&self, end: u32) -> u32 {
         let (mut number, mut shared) = (self.head, 0);
@@ -319,7 +323,7 @@ impl RtxQueue {
         shared
     }
 
-    /// Notes that the last segment shares its buffer with the next one sent.
+    /// Records that the last segment shares its buffer with the next segment that will be sent.
     pub(crate) fn share_last(&mut self) {
         self.is_sharing = true;
         self.get_mut(self.tail.wrapping_sub(1)).flags |= SHARES_BUFFER;
@@ -346,7 +350,8 @@ impl RtxQueue {
         }
     }
 
-    /// Returns the first segment that ends after `seq`, if any. `mss` is the usual segment size.
+    /// Returns the first segment that ends after the sequence number `seq`, if any. `mss` is the
+    /// usual segment size.
     #[inline]
     pub(crate) fn find(&self, seq: u32, mss: u32) -> Option<u32> {
         let first = self.first()?;
@@ -376,13 +381,13 @@ impl RtxQueue {
         self.get_mut(number).resent = entry;
     }
 
-    /// Removes a segment that RACK has finished with from the order of transmission.
+    /// Removes a segment that RACK need not visit any more from the order of transmission.
     pub(crate) fn unlist(&mut self, number: u32) {
         self.set_moved(number);
         self.forget_resent(number);
     }
 
-    /// Removes a segment from the retransmitted ones.
+    /// Removes a segment from the queue of retransmitted segments.
     fn forget_resent(&mut self, number: u32) {
         let entry = core::mem::take(&mut self.get_mut(number).resent);
         if entry != 0 {
@@ -452,7 +457,8 @@ impl RtxQueue {
         }
     }
 
-    /// Returns the first segment from `number` on that was not moved; the tail if there is none.
+    /// Returns the first segment from `number` on that was not moved; returns the tail if there is
+    /// none.
     #[inline(always)]
     fn next_unmoved(&self, mut number: u32) -> u32 {
         while before(number, self.tail) {
@@ -467,13 +473,14 @@ impl RtxQueue {
         self.tail
     }
 
-    /// Whether an entry of this number is its segment's current place in the order of transmission.
+    /// Whether the entry with this number is the current place of its segment in the order of
+    /// transmission.
     fn is_listed(&self, entry: &ResentEntry, number: u32) -> bool {
         let is_queued = entry.number.wrapping_sub(self.head) < self.len();
         is_queued && self.get(entry.number).resent == number
     }
 
-    /// Drops stale entries and renumbers the others.
+    /// Removes entries whose segments are listed elsewhere, and renumbers the remaining entries.
     fn drop_stale(&mut self) {
         let mut kept = VecDeque::with_capacity(self.resent.entries.len());
         let entries = core::mem::take(&mut self.resent.entries);
@@ -488,7 +495,8 @@ impl RtxQueue {
         self.resent = Resent { entries: kept, first: 1, stale: 0 };
     }
 
-    /// Updates whether a segment waits for retransmission; call this when its flags have changed.
+    /// Updates whether a segment waits for retransmission; must be called when its flags have
+    /// changed.
     #[inline]
     pub(crate) fn update_waiting(&mut self, number: u32) {
         let flags = self.get(number).flags;

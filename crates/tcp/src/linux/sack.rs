@@ -1,4 +1,5 @@
-//! Processing of SACK blocks (RFC 2018, RFC 2883), and the reordering that they reveal.
+//! Processing of SACK blocks (RFC 2018, RFC 2883), and detection of the reordering that they
+//! reveal.
 
 use cwndlab_cc::RateSample;
 use cwndlab_packet::seq::{after, before};
@@ -10,7 +11,7 @@ use super::rate::take_rate;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, Untouched};
 use crate::info::CaState;
 
-/// State from the SACK blocks received so far.
+/// State derived from the SACK blocks received so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     /// Sequence number after the highest sacked segment.
@@ -18,7 +19,7 @@ pub(crate) struct Scoreboard {
     /// The blocks of the last ACK with SACK, sorted; the data that they cover are not examined
     /// again.
     pub(super) cache: [SackBlock; 4],
-    /// Segments reported as duplicates.
+    /// Number of segments that were reported as duplicates.
     duplicates: u32,
     pub(super) has_seen_reordering: bool,
 }
@@ -30,13 +31,14 @@ impl Scoreboard {
     }
 }
 
-/// Results of one ACK's blocks.
+/// Results of the SACK blocks of one ACK.
 #[derive(Debug)]
 pub(crate) struct SackState {
     pub(crate) flags: AckFlags,
-    /// Lowest never retransmitted segment that was sacked below the highest one.
+    /// Sequence number of the lowest segment that was never retransmitted and was sacked below the
+    /// highest sacked one.
     reord: u32,
-    /// Send times of the first and the last newly sacked segment that was never retransmitted.
+    /// Send time of the first newly sacked segment that was never retransmitted.
     pub(crate) first_sackt: Option<u64>,
     pub(crate) last_sackt: u64,
     pub(crate) sack_delivered: u32,
@@ -109,7 +111,7 @@ impl LinuxEndpoint {
         state.flags
     }
 
-    /// Tags data that no block of the last ACK covered.
+    /// Marks the data as sacked that no block of the last ACK covered.
     fn tag_news(&mut self, block: SackBlock, state: &mut SackState) {
         let mut start = block.start;
         for index in 0..self.scoreboard.cache.len() {
@@ -134,7 +136,7 @@ impl LinuxEndpoint {
         self.tag_range(start, block.end, false, state);
     }
 
-    /// `tcp_is_sackblock_valid`, without its leniency for very old duplicates.
+    /// `tcp_is_sackblock_valid`, but without its tolerance of very old duplicates.
     fn is_valid_block(&self, block: &SackBlock, is_dsack: bool) -> bool {
         let sk = &self.sk;
         if after(block.end, sk.snd_nxt) || !before(block.start, block.end) {
@@ -146,7 +148,7 @@ impl LinuxEndpoint {
         after(block.start, sk.snd_una) || is_dsack
     }
 
-    /// Tags every segment that lies entirely in the range.
+    /// Marks every segment as sacked that lies entirely in the range.
     fn tag_range(&mut self, start: u32, end: u32, is_dsack: bool, state: &mut SackState) {
         let Some(first) = self.rtx.find(start, self.sk.mss_cache) else { return };
         let seq = self.rtx.get(first).seq;
@@ -157,10 +159,10 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Tags untouched segments from `number` up to `end`, which lie above all sacked ones. Returns
-    /// the first segment that is left.
+    /// Marks untouched segments as sacked from `number` up to `end`; they lie above all sacked
+    /// segments. Returns the first segment that was not marked.
     ///
-    /// The last of them has the same effect as tagging each in turn.
+    /// The last of these segments alone has the same effect as processing each of them.
     fn tag_untouched(&mut self, number: u32, end: u32, state: &mut SackState) -> u32 {
         let left = number.wrapping_sub(1);
         let is_behind_sacked =
@@ -182,7 +184,7 @@ impl LinuxEndpoint {
         number.wrapping_add(count)
     }
 
-    /// Tags the segments of the range one by one, whatever their state.
+    /// Marks the segments of the range as sacked one by one, whatever their state.
     #[inline(never)]
     fn tag_each(
         &mut self,
@@ -307,7 +309,8 @@ impl LinuxEndpoint {
         true
     }
 
-    /// `tcp_dsack_seen`. Returns the number of duplicate segments; 0 if the report is doubtful.
+    /// `tcp_dsack_seen`: processes a report of duplicates. Returns the number of duplicate
+    /// segments; 0 if the report is doubtful.
     fn handle_dsack(&mut self, block: &SackBlock, state: &mut SackState) -> u32 {
         if !before(block.start, block.end) {
             return 0;
@@ -334,7 +337,8 @@ impl LinuxEndpoint {
         duplicates
     }
 
-    /// `tcp_check_sack_reordering`: notes reordering if data below the highest SACK arrived late.
+    /// `tcp_check_sack_reordering`: records reordering if data below the highest SACK arrived
+    /// late.
     pub(crate) fn check_sack_reordering(&mut self, low_seq: u32) {
         let highest = self.highest_sack();
         if !before(low_seq, highest) {
@@ -387,7 +391,7 @@ mod tests {
         assert_eq!(sender.highest_sack(), segments[4].end_seq());
     }
 
-    /// RFC 2883 section 4.
+    /// Tests RFC 2883 section 4.
     #[test]
     fn a_duplicate_is_counted_and_nothing_is_taken_off_for_it() {
         let mut pair = Pair::established();

@@ -1,5 +1,5 @@
-//! Data written by the application and not yet acknowledged: bytes, the memory that they occupy,
-//! positions of PSH, and the time that each limit held up the sender.
+//! Data that the application has written and that are not acknowledged: their bytes, the memory
+//! that they occupy, positions of PSH, and the time for which each limit held up the sender.
 
 use std::collections::VecDeque;
 
@@ -10,44 +10,45 @@ use super::LinuxEndpoint;
 use crate::info::Counters;
 use crate::linux::settings::LinuxSettings;
 
-/// `gso_max_size` less the longest headers: payload of a buffer that segmentation offload cuts.
+/// Payload of a buffer that segmentation offload cuts: `gso_max_size` minus the longest headers.
 const GSO_MAX_BYTES: u32 = 65_535 - 320;
 
 /// The send buffer.
 ///
-/// Data are cut into segments when they leave; memory is charged as if each full segment had its
-/// own buffer from the start. With segmentation offload, segments that leave together share a
-/// buffer, which is charged when they leave: unsent data are in a few large buffers.
+/// Data are cut into segments when they leave. Memory is charged as if each full segment had its
+/// own buffer from the start. With segmentation offload, unsent data are in a few large buffers;
+/// segments that leave together share a buffer, which is charged when they leave.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     /// Sequence number after the last byte written.
     pub(crate) write_seq: u32,
-    /// Start of the segment that is being filled.
+    /// Start of the segment that the application is filling.
     tail_start: u32,
-    /// With segmentation offload: the ends of full buffers that have not left and are followed by
-    /// another one. No segment contains data of two buffers.
+    /// With segmentation offload: ends of full buffers that have not left and are followed by
+    /// another buffer. No segment contains data of two buffers.
     buffer_ends: VecDeque<u32>,
-    /// Sequence numbers after which a PSH is due: the first, and the later ones.
+    /// First sequence number after which a PSH is due.
     next_push: Option<u32>,
     later_pushes: VecDeque<u32>,
     pushed_seq: u32,
     /// `sk_wmem_queued` and `sk_sndbuf`.
     pub(crate) queued_bytes: u64,
     pub(crate) sndbuf_bytes: u64,
-    /// Memory charged per segment of the window when the buffer is sized (`tcp_sndbuf_expand`).
+    /// Memory charged for each segment of the window when the size of the buffer is computed
+    /// (`tcp_sndbuf_expand`).
     pub(crate) segment_room_bytes: u64,
-    /// Largest number of segments for which the buffer was sized.
+    /// Largest number of segments for which the size of the buffer was computed.
     pub(super) sized_for_pkts: u32,
-    /// Memory of a buffer beyond its payload: `sk_buff`, shared info and headroom.
+    /// Memory of a buffer in addition to its payload: `sk_buff`, shared info and headroom.
     overhead_bytes: u32,
-    /// With segmentation offload, unsent data are in a few large buffers; otherwise, each segment
-    /// is in a buffer of its own.
+    /// Whether unsent data are in a few large buffers, because of segmentation offload; otherwise,
+    /// each segment is in its own buffer.
     is_shared: bool,
-    /// `SOCK_NOSPACE`: the application waits for room.
+    /// Whether the application waits for room (`SOCK_NOSPACE`).
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
-    /// A short segment at the tail waits for more data that the application writes at the same
-    /// time.
+    /// Whether a short segment at the tail waits for more data that the application writes at the
+    /// same time.
     pub(crate) is_corked: bool,
     /// `snd_sml`: end of the last short segment that was sent.
     pub(crate) short_end: u32,
@@ -77,12 +78,12 @@ impl SendBuffer {
         }
     }
 
-    /// Lets unsent data share large buffers, as segmentation offload does.
+    /// Puts unsent data into large buffers, as segmentation offload does.
     pub(crate) fn share_unsent(&mut self) {
         self.is_shared = true;
     }
 
-    /// Bytes written but not sent, excluding a FIN.
+    /// Number of bytes written but not sent, excluding a FIN.
     #[inline]
     pub(crate) fn unsent(&self, snd_nxt: u32) -> u64 {
         // Before the SYN is sent, `snd_nxt` is one below the first byte.
@@ -90,7 +91,8 @@ impl SendBuffer {
         (unsent.max(0) as u64).saturating_sub(u64::from(self.is_fin_queued))
     }
 
-    /// Bytes that leave before the next PSH and before the last segment, which may carry a FIN.
+    /// Number of bytes that leave before the next PSH and before the last segment, which may carry
+    /// a FIN.
     #[inline]
     pub(crate) fn plain_bytes(&self, snd_nxt: u32) -> u32 {
         let distance = |end: u32| (end.wrapping_sub(snd_nxt) as i32).max(0) as u32;
@@ -101,8 +103,9 @@ impl SendBuffer {
         }
     }
 
-    /// Accepts up to `wanted` bytes like `tcp_sendmsg` and returns their number: fills the segment
-    /// at the tail, and starts another one while the buffer is not fully used.
+    /// Accepts up to `wanted` bytes as `tcp_sendmsg` does, and returns the number of accepted
+    /// bytes: fills the segment at the tail, and starts another segment while the buffer is not
+    /// full.
     pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
         let filled = self.write_seq.wrapping_sub(self.tail_start);
         let is_tail_there = !before(self.tail_start, snd_nxt) && (1..mss).contains(&filled);
@@ -123,7 +126,7 @@ impl SendBuffer {
         into_tail + left
     }
 
-    /// Bytes in the tail buffer that have not left.
+    /// Number of bytes in the tail buffer that have not left.
     #[inline]
     pub(crate) fn in_tail(&self, snd_nxt: u32) -> u64 {
         let start = self.buffer_ends.back().map_or(snd_nxt, |end| later(*end, snd_nxt));
@@ -136,8 +139,8 @@ impl SendBuffer {
         self.buffer_ends.iter().copied().find(|end| after(*end, snd_nxt))
     }
 
-    /// Notes that data up to `snd_nxt` have left: the last burst of a buffer takes the buffer
-    /// itself, so nothing is charged for it beyond what was charged for the buffer.
+    /// Records that data up to `snd_nxt` have left. The last burst of a buffer uses the buffer
+    /// itself, so no memory is charged in addition to that of the buffer.
     #[inline]
     pub(crate) fn note_left(&mut self, snd_nxt: u32) {
         let ends_buffer = self.buffer_ends.front() == Some(&snd_nxt);
@@ -150,9 +153,9 @@ impl SendBuffer {
         }
     }
 
-    /// Like [`Self::take`] with segmentation offload while data are unsent: the tail buffer takes
-    /// what fits into it, however much memory is used. Segments leave from its front while it is
-    /// being filled, so this ends only when the window is full.
+    /// Accepts bytes as [`Self::take`] does, with segmentation offload and while data are unsent:
+    /// the tail buffer accepts what fits into it, however much memory is used. Segments leave from
+    /// its front while it is being filled, so this ends only when the window is full.
     pub(crate) fn take_into_tail(
         &mut self,
         wanted: u64,
@@ -187,14 +190,14 @@ impl SendBuffer {
         (u64::from(GSO_MAX_BYTES.min(max_window >> 1)) / mss * mss).max(mss)
     }
 
-    /// Number of whole segments that may be written until [`SendBuffer::needs_push`].
+    /// Number of whole segments that may be written before [`SendBuffer::needs_push`] is true.
     pub(crate) fn segments_until_push(&self, max_window: u32, mss: u64) -> u64 {
         let limit = self.pushed_seq.wrapping_add(max_window >> 1);
         let bytes = limit.wrapping_sub(self.write_seq) as i32;
         bytes.max(0) as u64 / mss + 1
     }
 
-    /// Whether a PSH is due because half of the peer's window was written since the last one.
+    /// Whether a PSH is due because half of the peer's window was written since the last PSH.
     pub(crate) fn needs_push(&self, max_window: u32) -> bool {
         after(self.write_seq, self.pushed_seq.wrapping_add(max_window >> 1))
     }
@@ -221,14 +224,14 @@ impl SendBuffer {
         }
     }
 
-    /// Sets a PSH on the next segment to be sent, which ends here.
+    /// Sets a PSH on the next segment to be sent, which ends at the given sequence number.
     pub(crate) fn push_at(&mut self, end: u32) {
         if let Some(later) = self.next_push.replace(end) {
             self.later_pushes.push_front(later);
         }
     }
 
-    /// Whether the segment that ends at `end` carries a PSH; call this in ascending order.
+    /// Whether the segment that ends at `end` carries a PSH; calls must be in ascending order.
     #[inline]
     pub(crate) fn take_push(&mut self, end: u32) -> bool {
         let mut is_push = false;
@@ -239,12 +242,13 @@ impl SendBuffer {
         is_push
     }
 
-    /// Charges a new buffer for data that leave with segmentation offload.
+    /// Charges the memory of a new buffer for data that leave with segmentation offload.
     pub(crate) fn split(&mut self) {
         self.queued_bytes += u64::from(self.overhead_bytes);
     }
 
-    /// Releases an acknowledged segment, and its buffer unless the next segment shares it.
+    /// Releases an acknowledged segment, and its buffer unless the next segment shares this
+    /// buffer.
     #[inline]
     pub(crate) fn release(&mut self, payload: u32, is_shared: bool) {
         let overhead = if is_shared { 0 } else { self.overhead_bytes };
@@ -252,8 +256,8 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    /// Like [`Self::release`] for several segments, of which `shared` share the buffer of the next
-    /// one.
+    /// Releases several acknowledged segments; `shared` of them share the buffer of the next
+    /// segment.
     #[inline]
     pub(crate) fn release_several(&mut self, payload: u32, segments: u32, shared: u32) {
         let overhead = u64::from(segments - shared) * u64::from(self.overhead_bytes);
@@ -261,14 +265,14 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    /// `tcp_shift_skb_data`: moves segments into the buffers of their neighbours, as SACK reported
-    /// both.
+    /// `tcp_shift_skb_data`: moves segments into the buffers of their neighbours, because SACK
+    /// reported both.
     pub(crate) fn merge(&mut self, segments: u32) {
         let overhead = u64::from(segments) * u64::from(self.overhead_bytes);
         self.queued_bytes = self.queued_bytes.saturating_sub(overhead);
     }
 
-    /// Undoes a merge: the SACK was revoked, and the segment has its own buffer again.
+    /// Undoes a merge, because the SACK was revoked: the segment has its own buffer again.
     pub(crate) fn unmerge(&mut self) {
         self.queued_bytes += u64::from(self.overhead_bytes);
     }
@@ -281,7 +285,7 @@ impl SendBuffer {
     }
 }
 
-/// Reasons why a sender is held up, in ascending priority.
+/// Reasons why a sender cannot send, in ascending order of priority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Limit {
     /// Nothing to send.
@@ -291,11 +295,11 @@ pub(crate) enum Limit {
     Busy,
     /// The peer's window is full.
     ReceiveWindow,
-    /// The send buffer is full and all of it has been sent.
+    /// The send buffer is full, and all of its data have been sent.
     SendBuffer,
 }
 
-/// `tcp_chrono`: the time spent in each limit.
+/// `tcp_chrono`: the time for which each limit applied.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     is_on: [bool; 4],
@@ -305,7 +309,7 @@ pub(crate) struct Chrono {
 }
 
 impl Chrono {
-    /// Starts a limit; the one with the highest priority counts.
+    /// Starts a limit; if several limits apply, the one with the highest priority counts.
     #[inline]
     pub(crate) fn start(&mut self, limit: Limit, now: Time) {
         if !self.is_on[limit as usize] {
@@ -345,7 +349,7 @@ impl Chrono {
 }
 
 impl LinuxEndpoint {
-    /// `tcp_sndbuf_expand`: room for twice the window, headers and bookkeeping included.
+    /// `tcp_sndbuf_expand`: makes room for twice the window, including headers and bookkeeping.
     #[inline(always)]
     pub(super) fn expand_send_buffer(&mut self) {
         let segments = self.sk.snd_cwnd.max(self.sk.reordering + 1);
@@ -385,7 +389,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Starts the send-buffer limit if everything written is sent and the application cannot write.
+    /// Starts the limit by the send buffer if all written data are sent and the application cannot
+    /// write.
     pub(crate) fn note_send_buffer_limit(&mut self) {
         if !self.has_unsent() && self.buffer.is_blocked {
             self.buffer.chrono.start(Limit::SendBuffer, self.clock.now());
@@ -406,8 +411,8 @@ mod tests {
         buffer
     }
 
-    /// Traced on Linux 6.1 (reference/linux61, S1): 10 segments in flight and 31,856 bytes waiting
-    /// after the first write of 64 KiB.
+    /// Values traced on Linux 6.1 (reference/linux61, S1): 10 segments in flight and 31,856 bytes
+    /// waiting after the first write of 64 KiB.
     #[test]
     fn first_write_fills_32_segments() {
         let mut buffer = buffer(87_040);
@@ -435,8 +440,9 @@ mod tests {
         assert_eq!(buffer.queued_bytes, 0);
     }
 
-    /// Measured on Linux 6.18.44 with `SO_MEMINFO`, a peer that does not read and a send buffer of
-    /// 800,000 bytes: 508,548 bytes wait with `gso_max_segs` 1, the whole buffer without it.
+    /// Measured on Linux 6.18.44 with `SO_MEMINFO`, a peer that does not read, and a send buffer
+    /// of 800,000 bytes: 508,548 bytes wait with `gso_max_segs` 1, and as many as the whole buffer
+    /// without it.
     #[test]
     fn linux_6_18_charges_832_bytes_a_buffer_and_offload_shares_it() {
         let make = |is_offloaded| {
@@ -463,9 +469,9 @@ mod tests {
         assert_eq!(shared.queued_bytes, unsent - 2 * 1_448);
     }
 
-    /// Measured on the same system with a window that lets everything leave: 16 writes of 64 KiB in
-    /// 0.3 ms, the memory rises from 4,017,536 to 5,075,704 bytes of 4,194,304, and 65,160 bytes
-    /// wait at the end.
+    /// Measured on Linux 6.18.44 with a window that lets all data leave: after 16 writes of 64 KiB
+    /// in 0.3 ms, the memory rises from 4,017,536 to 5,075,704 bytes, above the limit of
+    /// 4,194,304, and 65,160 bytes wait at the end.
     #[test]
     fn the_tail_takes_what_fits_though_the_memory_is_used_up() {
         let profile = Profile::by_name("linux-6.18").expect("exists");

@@ -9,26 +9,27 @@ use serde::{Deserialize, Serialize};
 pub enum EcnMode {
     /// Never.
     Off,
-    /// Only if the peer asks for it.
+    /// ECN is used only if the peer requests it.
     Passive,
-    /// Asks for it, and agrees if the peer asks.
+    /// This end requests ECN, and agrees if the peer requests it.
     Active,
-    /// Like `Active`, but for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 7.0), with classic ECN
-    /// as the fallback.
+    /// This end requests accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 7.0), and falls back to
+    /// classic ECN.
     Accurate,
 }
 
-/// How the window shrinks in a recovery without a timeout.
+/// How the window is reduced in a recovery without a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
-    /// Every second ACK reduces the window by one segment (Mathis and others, 1999), and the window
-    /// never exceeds the data in flight by more than one segment.
+    /// Every second ACK reduces the window by one segment (Mathis and others, 1999), and the
+    /// window never exceeds the data in flight by more than one segment.
     RateHalving,
-    /// Proportional rate reduction that grows like slow start below the threshold (RFC 6937).
+    /// Proportional rate reduction; below the threshold, the window grows as in slow start (RFC
+    /// 6937).
     Prr,
-    /// Like `Prr`, but grows only with ACKs that advance and indicate no further loss (Flach and
-    /// others, 2016).
+    /// Proportional rate reduction; below the threshold, the window grows only with ACKs that
+    /// acknowledge new data and indicate no further loss (Flach and others, 2016).
     PrrSafeAck,
 }
 
@@ -41,74 +42,79 @@ pub struct TimerSettings {
     pub rto_max_ms: u32,
     /// `TCP_TIMEOUT_INIT`.
     pub rto_initial_ms: u32,
-    /// Unit in which the RTT is measured for the timeout.
+    /// Unit in which the RTT for the timeout is measured.
     pub rtt_tick_us: u32,
-    /// `tcp_syn_linear_timeouts`: retransmissions of a SYN before the timer backs off.
+    /// `tcp_syn_linear_timeouts`: number of retransmissions of a SYN before the timer backs off.
     pub syn_linear_timeouts: u32,
 }
 
 /// Options that a connection offers and accepts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OptionSettings {
-    /// `tcp_sack` (RFC 2018); without it, duplicate ACKs are counted (NewReno, RFC 6582).
+    /// Whether SACK is used (`tcp_sack`, RFC 2018). Without SACK, duplicate ACKs are counted
+    /// (NewReno, RFC 6582).
     pub sack: bool,
     /// `tcp_dsack` (RFC 2883).
     pub dsack: bool,
     /// `tcp_timestamps` (RFC 7323).
     pub timestamps: bool,
-    /// Each connection's timestamps start at a random offset (RFC 7323 section 5.4); `false` is
-    /// `tcp_timestamps` 2.
+    /// Whether the timestamps of each connection start at a random offset (RFC 7323 section 5.4);
+    /// `false` corresponds to `tcp_timestamps` 2.
     pub timestamp_offsets: bool,
-    /// `tcp_ecn_option` 2: accurate ECN also reports bytes in an option (RFC 9768 section 3.2.3).
+    /// Whether accurate ECN also reports bytes in an option (RFC 9768 section 3.2.3;
+    /// `tcp_ecn_option` 2).
     pub accurate_ecn_option: bool,
 }
 
 /// How losses are detected and repaired.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RepairSettings {
-    /// RACK loss detection (RFC 8985) instead of counting duplicate ACKs; needs SACK.
+    /// Whether RACK detects losses (RFC 8985), instead of duplicate ACKs being counted; needs
+    /// SACK.
     pub rack: bool,
-    /// Tail loss probe (RFC 8985 section 7); needs SACK.
+    /// Whether tail loss probes are sent (RFC 8985 section 7); needs SACK.
     pub tail_loss_probe: bool,
-    /// `tcp_fack`: everything more than three segments below the highest SACK is lost (Mathis and
-    /// Mahdavi, 1996), until reordering is seen; replaces RACK.
+    /// Whether all segments more than three below the highest SACK are lost, until reordering is
+    /// seen (`tcp_fack`; Mathis and Mahdavi, 1996); replaces RACK.
     pub forward_acknowledgement: bool,
-    /// Early retransmit after a quarter of the RTT (RFC 5827); replaces RACK.
+    /// Whether a segment is retransmitted early, after a quarter of the RTT (RFC 5827); replaces
+    /// RACK.
     pub early_retransmit: bool,
-    /// How the window shrinks in recovery.
+    /// How the window is reduced in recovery.
     pub window_reduction: WindowReduction,
     /// F-RTO (RFC 5682).
     pub forward_rto_recovery: bool,
-    /// `tcp_frto_response` 2: a timeout that F-RTO finds spurious is undone; otherwise the window
-    /// is halved anyway, without slow start.
+    /// Whether the window reduction of a timeout is undone if F-RTO finds the timeout spurious
+    /// (`tcp_frto_response` 2). Otherwise, the window is halved, without slow start.
     pub spurious_timeout_undo: bool,
 }
 
-/// The receive buffer and the window derived from it.
+/// Settings of the receive buffer, and of the window derived from it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReceiveSettings {
-    /// Upper limit of the window in a SYN, in segments.
+    /// Maximum window in a SYN, in segments.
     pub initial_receive_window_pkts: u32,
-    /// The window opens with arriving data (`rcv_ssthresh`), starting from the 64 KiB that a SYN
-    /// can advertise. Otherwise, the first ACK after the SYN offers the whole buffer, as RFC 9293
-    /// allows and as BSD does.
+    /// Whether the window opens with arriving data (`rcv_ssthresh`), starting from the 64 KiB that
+    /// a SYN can advertise. Otherwise, the first ACK after the SYN offers the whole buffer, as RFC
+    /// 9293 allows and as BSD does.
     pub receive_window_opens_by_arrivals: bool,
-    /// `tcp_adv_win_scale`: the window is the receive buffer less one part in 2 to this power.
+    /// `tcp_adv_win_scale`: the window is the receive buffer minus one part in 2 to this power.
     pub receive_window_scale: u32,
     /// `tcp_rmem[1]`.
     pub receive_buffer_bytes: u32,
-    /// `tcp_rmem[2]`, the limit of auto-tuning.
+    /// Maximum receive buffer of auto-tuning (`tcp_rmem[2]`).
     pub receive_buffer_max_bytes: u32,
 }
 
-/// Segments that are handed to the host together.
+/// Settings for segments that are passed to the host together.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BurstSettings {
     /// `tcp_tso_rtt_log` (Linux 5.18): the bytes that a short RTT adds to a burst are halved for
-    /// each 2 to this power us of the lowest RTT; 0 adds none.
+    /// every 2 to this power us of the lowest RTT; 0 adds no bytes.
     pub tso_rtt_log: u32,
-    /// The last segment of a burst carries a PSH (Linux 5.4), so that a device that merges segments
-    /// delivers them at once; the receiver acknowledges it as soon as the application has read.
+    /// Whether the last segment of a burst carries a PSH (Linux 5.4), so that a device that merges
+    /// segments delivers them at once; the receiver acknowledges the segment as soon as the
+    /// application has read.
     pub burst_push: bool,
 }
 
@@ -117,31 +123,32 @@ pub struct BurstSettings {
 pub struct SendSettings {
     /// `tcp_wmem[1]`.
     pub send_buffer_bytes: u32,
-    /// `tcp_wmem[2]`, the limit of auto-tuning.
+    /// Maximum send buffer of auto-tuning (`tcp_wmem[2]`).
     pub send_buffer_max_bytes: u32,
-    /// Memory charged per segment of the window when the buffer is sized (`tcp_sndbuf_expand`):
-    /// bookkeeping, plus payload and headers rounded up to a power of two.
+    /// Memory charged for each segment of the window when the size of the buffer is computed
+    /// (`tcp_sndbuf_expand`): bookkeeping, plus payload and headers rounded up to a power of two.
     pub send_segment_room_bytes: u32,
     /// Whether the buffer also grows while the window is full, when more room would not fill the
     /// window further.
     pub send_buffer_grows_at_full_window: bool,
-    /// Memory that a buffer in the send queue occupies beyond its payload.
+    /// Memory that a buffer in the send queue occupies in addition to its payload.
     pub send_overhead_bytes: u32,
 }
 
-/// ACKs of out-of-order data that are held back.
+/// Settings for ACKs of out-of-order data, which are held back.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeldAckSettings {
-    /// `tcp_comp_sack_delay_ns`: how long ACKs of out-of-order data may be held back.
+    /// Maximum time for which ACKs of out-of-order data are held back (`tcp_comp_sack_delay_ns`).
     pub compressed_sack_delay_us: u32,
-    /// `tcp_comp_sack_slack_ns`: how much later than that the timer fires, as the kernel has no
-    /// other timer with which to combine it.
+    /// Additional time after which the timer for these ACKs may fire (`tcp_comp_sack_slack_ns`);
+    /// it does fire so late, because the kernel has no other timer to combine it with.
     pub compressed_sack_slack_us: u32,
-    /// `tcp_comp_sack_nr`: how many ACKs may be held back; 0 disables this.
+    /// Maximum number of ACKs that are held back (`tcp_comp_sack_nr`); 0 means that none are held
+    /// back.
     pub compressed_sack_limit: u32,
 }
 
-/// Degree of reordering that does not count as loss.
+/// The degree of reordering that does not count as loss.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReorderingSettings {
     /// `tcp_reordering`.
@@ -166,55 +173,56 @@ pub struct LinuxSettings {
     /// How losses are detected and repaired.
     #[serde(flatten)]
     pub repair: RepairSettings,
-    /// `tcp_abc` 0: the window grows by the number of ACKs of new data, not by the data that they
-    /// acknowledge.
+    /// Whether the window grows by the number of ACKs of new data, instead of the data that they
+    /// acknowledge (`tcp_abc` 0).
     pub growth_per_ack: bool,
     /// `tcp_ecn`.
     pub ecn: EcnMode,
-    /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
+    /// Whether the window restarts after an idle time (`tcp_slow_start_after_idle`, RFC 5681
+    /// section 4.1).
     pub slow_start_after_idle: bool,
-    /// The slow start threshold is cached for the next connection to the same host
+    /// Whether the slow start threshold is cached for the next connection to the same host
     /// (`tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` 0).
     pub cached_ssthresh: bool,
-    /// The receive buffer and the window derived from it.
+    /// Settings of the receive buffer, and of the window derived from it.
     #[serde(flatten)]
     pub receive: ReceiveSettings,
     /// The send buffer.
     #[serde(flatten)]
     pub send: SendSettings,
-    /// Segments that leave together share a buffer, which is split below TCP (GSO, TSO); otherwise,
-    /// as with `gso_max_segs` 1, each segment has its own.
+    /// Whether segments that leave together share a buffer, which is split below TCP (GSO, TSO).
+    /// Otherwise, as with `gso_max_segs` 1, each segment has its own buffer.
     pub segmentation_offload: bool,
-    /// Segments that are handed to the host together.
+    /// Settings for segments that are passed to the host together.
     #[serde(flatten)]
     pub bursts: BurstSettings,
-    /// ACKs of out-of-order data that are held back.
+    /// Settings for ACKs of out-of-order data, which are held back.
     #[serde(flatten)]
     pub held_acks: HeldAckSettings,
-    /// Degree of reordering that does not count as loss.
+    /// The degree of reordering that does not count as loss.
     #[serde(flatten)]
     pub reordering: ReorderingSettings,
     /// `tcp_invalid_ratelimit`: minimum time between two answers to invalid segments without data;
-    /// 0 answers all.
+    /// 0 means that all are answered.
     pub invalid_ratelimit_ms: u32,
     /// `tcp_min_rtt_wlen`.
     pub min_rtt_window_s: u32,
-    /// Pace every algorithm, as the fq qdisc does.
+    /// Whether every algorithm is paced, as with the queueing discipline fq.
     pub pacing: bool,
-    /// TCP Small Queues: limits a socket's data in the host below TCP, and sends more as those
-    /// leave.
+    /// Whether TCP Small Queues limits a socket's data in the host below TCP; more data are sent
+    /// as those leave.
     pub small_queues: bool,
-    /// Nagle's algorithm (RFC 896); off is `TCP_NODELAY`.
+    /// Whether Nagle's algorithm is used (RFC 896); `false` corresponds to `TCP_NODELAY`.
     pub nagle: bool,
 }
 
-/// IP and TCP headers without options.
+/// Bytes of the IP and TCP headers without options.
 pub(crate) const HEADER_BYTES: u32 = 40;
 /// `TCPOLEN_TSTAMP_ALIGNED`.
 pub(crate) const TIMESTAMP_BYTES: u32 = 12;
 
 impl LinuxSettings {
-    /// The MSS to announce (RFC 6691).
+    /// The maximum segment size to announce (RFC 6691).
     pub(crate) fn announced_mss(&self) -> u32 {
         self.mtu_bytes.saturating_sub(HEADER_BYTES).max(48)
     }

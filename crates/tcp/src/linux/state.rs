@@ -1,6 +1,6 @@
-//! State of a connection.
+//! State of a TCP connection.
 
-/// States of a connection (RFC 9293 section 3.3.2), reduced to those that this endpoint
+/// States of a connection (RFC 9293 section 3.3.2), reduced to those that the Linux endpoint
 /// distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {

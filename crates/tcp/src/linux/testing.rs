@@ -1,4 +1,4 @@
-//! Two endpoints on a 10 ms wire, for unit tests of code that needs a connection.
+//! Two endpoints on a wire with a delay of 10 ms, for unit tests of code that needs a connection.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 use crate::profile::Profile;
 
-/// An established sender and receiver; [`Pair::sent_by`] takes the segments that leave them.
+/// An established sender and receiver; [`Pair::sent_by`] removes the segments that leave them.
 pub(super) struct Pair {
     pub(super) ends: [LinuxEndpoint; 2],
     pub(super) now: Time,
@@ -49,19 +49,20 @@ impl Pair {
         pair
     }
 
-    /// Returns what an end sends now.
+    /// Returns the segments that an end sends now.
     pub(super) fn sent_by(&mut self, end: usize) -> Vec<Segment> {
         let polled = self.ends[end].poll(self.now);
         polled.outputs.iter().flat_map(TcpOutput::segments).collect()
     }
 
-    /// The sender writes. Returns the segments that leave it.
+    /// Lets the sender write data. Returns the segments that leave the sender.
     pub(super) fn write(&mut self, bytes: u64) -> Vec<Segment> {
         self.ends[SENDER].write(self.now, bytes);
         self.sent_by(SENDER)
     }
 
-    /// Delivers segments to the receiver, whose application reads at once. Returns the answers.
+    /// Delivers segments to the receiver, whose application reads at once. Returns the receiver's
+    /// answers.
     pub(super) fn deliver(&mut self, segments: &[Segment]) -> Vec<Segment> {
         self.now += DELAY;
         for segment in segments {
@@ -70,7 +71,7 @@ impl Pair {
         self.sent_by(RECEIVER)
     }
 
-    /// Delivers segments to the sender. Returns the segments that it sends.
+    /// Delivers segments to the sender. Returns the segments that the sender then sends.
     pub(super) fn answer(&mut self, acks: &[Segment]) -> Vec<Segment> {
         self.now += DELAY;
         for ack in acks {
@@ -79,7 +80,7 @@ impl Pair {
         self.sent_by(SENDER)
     }
 
-    /// The whole state of an end except the address of its parameters.
+    /// The whole state of an end, except the address of its parameters.
     pub(super) fn state_of(&self, end: usize) -> String {
         let state = format!("{:?}", self.ends[end]);
         let (before, pointer) = state.split_once("cc_params: ").expect("a field");

@@ -1,5 +1,5 @@
-//! The timers: one for retransmission, probes and reordering; others for delayed ACKs, held-back
-//! SACKs and pacing.
+//! The timers of the Linux endpoint: one for retransmission, probes and reordering, and others for
+//! delayed ACKs, held-back SACKs and pacing.
 
 use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::Time;
@@ -11,10 +11,11 @@ use super::rtx::EVER_RETRANS;
 use super::state::State;
 use crate::info::{CaState, TcpEvent};
 
-/// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
+/// Time that is added to the reordering and probe timers, so that they do not expire too early
+/// (`TCP_TIMEOUT_MIN_US`).
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 
-/// Purpose of the retransmission timer (`icsk_pending`).
+/// Purpose for which the retransmission timer is set (`icsk_pending`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Pending {
     #[default]
@@ -33,13 +34,13 @@ pub(crate) enum Pending {
 pub(crate) struct RetransmitTimer {
     pub(crate) pending: Pending,
     pub(crate) fires: Time,
-    /// The time is computed only after the current segment has been processed, because data sent in
-    /// the meantime set the timer anyway.
+    /// Whether the time of the timer is computed only after the current segment was processed,
+    /// because data sent in the meantime set the timer anyway.
     pub(crate) is_postponed: bool,
-    /// The timeout (RFC 6298) with back-off, and its upper bound.
+    /// The retransmission timeout (RFC 6298) with back-off.
     pub(super) rto: Jiffies,
     pub(super) rto_max: Jiffies,
-    /// Number of doublings since the last RTT sample.
+    /// Number of times that the timeout was doubled since the last RTT sample.
     pub(super) backoff: u32,
     /// Unanswered window probes.
     pub(super) probes_out: u32,
@@ -63,7 +64,7 @@ impl RetransmitTimer {
         self.set(Pending::Nothing, Time::NEVER);
     }
 
-    /// Doubles the timeout after the timer expired (RFC 6298 section 5.5).
+    /// Doubles the timeout after the timer has expired (RFC 6298 section 5.5).
     fn back_off(&mut self) {
         self.backoff += 1;
         self.rto = self.rto.doubled().min(self.rto_max);
@@ -71,7 +72,7 @@ impl RetransmitTimer {
 }
 
 impl LinuxEndpoint {
-    /// Sets the timer for `delay` from now.
+    /// Sets the timer to expire after `delay`.
     #[inline(always)]
     pub(crate) fn reset_timer(&mut self, pending: Pending, delay: Jiffies) {
         let delay = delay.min(self.timer.rto_max);
@@ -79,8 +80,8 @@ impl LinuxEndpoint {
         self.timer.set(pending, fires);
     }
 
-    /// `tcp_reset_xmit_timer`: like [`Self::reset_timer`], plus the time until a paced segment
-    /// leaves.
+    /// `tcp_reset_xmit_timer`: sets the timer to expire after `delay`, plus the time until a paced
+    /// segment leaves.
     #[inline(always)]
     pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: Jiffies) {
         let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
@@ -93,14 +94,15 @@ impl LinuxEndpoint {
         self.timer.clear();
     }
 
-    /// `tcp_rto_delta_us`: remaining time of the timeout since the first segment was sent.
+    /// `tcp_rto_delta_us`: remaining time of the timeout, which began when the first segment was
+    /// sent.
     #[inline(always)]
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
         (sent + self.clock.us_of(self.timer.rto)) as i64 - self.sk.tcp_mstamp as i64
     }
 
-    /// `tcp_rearm_rto` (RFC 6298 section 5).
+    /// `tcp_rearm_rto`: sets the retransmission timer again (RFC 6298 section 5).
     pub(crate) fn rearm_rto(&mut self) {
         if self.sk.packets_out == 0 {
             self.clear_timer();
@@ -113,7 +115,7 @@ impl LinuxEndpoint {
         self.reset_xmit_timer(Pending::Retransmit, rto);
     }
 
-    /// Whether a loss probe may be scheduled.
+    /// Whether a tail loss probe may be scheduled.
     #[inline]
     pub(crate) fn may_probe(&self) -> bool {
         let state = self.ca_state();
@@ -123,14 +125,14 @@ impl LinuxEndpoint {
             && (state == CaState::Open as u8 || state == CaState::Cwr as u8)
     }
 
-    /// Schedules a loss probe whose time is computed later.
+    /// Schedules a tail loss probe whose time is computed later.
     #[inline]
     pub(crate) fn postpone_loss_probe(&mut self) {
         self.timer.pending = Pending::LossProbe;
         self.timer.is_postponed = true;
     }
 
-    /// `tcp_schedule_loss_probe` (RFC 8985 section 7.2).
+    /// `tcp_schedule_loss_probe`: schedules a tail loss probe (RFC 8985 section 7.2).
     #[inline(always)]
     pub(crate) fn schedule_loss_probe(&mut self, is_advancing_rto: bool) {
         let mut timeout_us = if self.sk.srtt_us == 0 {
@@ -190,7 +192,7 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    /// Sends what pacing or the host below TCP held back.
+    /// Sends the data that pacing or the host below TCP held back.
     pub(crate) fn send_what_waits(&mut self) {
         if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
             self.retransmit_lost();
@@ -231,7 +233,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_retransmit_timer` (RFC 6298 section 5.4 and later).
+    /// `tcp_retransmit_timer`: handles the expiry of the retransmission timer (RFC 6298 section
+    /// 5.4 and later).
     fn handle_retransmit_timer(&mut self) {
         if self.sk.packets_out == 0 {
             return;
@@ -277,7 +280,7 @@ impl LinuxEndpoint {
         self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
-    /// `tcp_probe_timer`: asks whether a closed window has opened.
+    /// `tcp_probe_timer`: sends a probe to find out whether a closed window has opened.
     fn handle_probe_timer(&mut self) {
         if self.sk.packets_out > 0 || !self.has_unsent() {
             self.timer.probes_out = 0;
@@ -303,7 +306,7 @@ impl LinuxEndpoint {
         self.reset_xmit_timer(Pending::Probe0, delay);
     }
 
-    /// `tcp_send_loss_probe` (RFC 8985 section 7.3).
+    /// `tcp_send_loss_probe`: sends a tail loss probe (RFC 8985 section 7.3).
     fn send_loss_probe(&mut self) {
         if self.probe.is_out() || self.sk.packets_out == 0 {
             self.rearm_rto();

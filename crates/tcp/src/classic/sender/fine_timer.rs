@@ -1,9 +1,9 @@
-//! Vegas's retransmission timer (Brakmo, O'Malley and Peterson, 1994, section 3.1): each segment is
-//! timed by a fine-grained clock, with no lower bound but the RTT itself.
+//! Vegas's retransmission timer (Brakmo, O'Malley and Peterson, 1994, section 3.1): a fine-grained
+//! clock measures the time of each segment, and the only lower bound is the RTT.
 //!
-//! Its expiry alone has no effect; a duplicate ACK, and the first two ACKs of new data after a
-//! retransmission, check it. A loss in a small window is thus repaired without a third duplicate
-//! ACK.
+//! The expiry of this timer alone has no effect. The timer is checked at duplicate ACKs, and at
+//! the first two ACKs of new data after a retransmission. A loss in a small window is therefore
+//! repaired without a third duplicate ACK.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use cwndlab_units::{Duration, Time};
 use crate::classic::settings::ClassicSettings;
 use crate::classic::timer::RtoEstimator;
 
-/// Number of ACKs of new data that check the timer after a retransmission.
+/// Number of ACKs of new data at which the timer is checked after a retransmission.
 const LOOKS: u8 = 2;
 
 /// A segment in flight.
@@ -23,7 +23,7 @@ struct Sent {
     is_again: bool,
 }
 
-/// Send times of the segments in flight, and the RTT in fine-grained ticks.
+/// Send times of the segments in flight, and the RTT in ticks of the fine-grained clock.
 #[derive(Debug)]
 pub(super) struct FineTimer {
     sent: VecDeque<Sent>,
@@ -39,7 +39,7 @@ impl FineTimer {
         Self { sent: VecDeque::new(), estimator, looks: 0 }
     }
 
-    /// Notes that the segment that ends at `end` is sent, for the first time or again.
+    /// Records that the segment that ends at `end` is sent, for the first time or again.
     pub(super) fn note_sent(&mut self, now: Time, end: u64) {
         let place = self.sent.partition_point(|sent| sent.end < end);
         match self.sent.get_mut(place) {
@@ -51,8 +51,8 @@ impl FineTimer {
         }
     }
 
-    /// Notes that all data below `next` are acknowledged. The last segment gives an RTT sample,
-    /// unless a retransmission is among them (Karn and Partridge, 1987).
+    /// Records that all data below `next` are acknowledged. The last segment gives an RTT sample,
+    /// unless any of the segments was retransmitted (Karn and Partridge, 1987).
     pub(super) fn note_acknowledged(&mut self, now: Time, next: u64) {
         let mut last = None;
         let mut is_again = false;
@@ -73,7 +73,7 @@ impl FineTimer {
         first.is_some_and(|sent| now.saturating_since(sent.at) > self.estimator.rto())
     }
 
-    /// Returns whether an ACK of new data may check the timer, and counts the check.
+    /// Returns whether the timer may be checked at this ACK of new data, and counts the check.
     pub(super) fn take_look(&mut self) -> bool {
         let may = self.looks > 0;
         self.looks = self.looks.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Handling of duplicate ACKs: entering recovery, the window during recovery, and leaving it.
+//! Handling of duplicate ACKs: start of recovery, the window during recovery, and end of recovery.
 
 use cwndlab_cc::CwndEvent;
 use cwndlab_units::Time;
@@ -8,7 +8,8 @@ use super::{Phase, PrrState, Sender};
 use crate::classic::settings::Recovery;
 
 impl Sender {
-    /// Whether everything in flight at the loss is acknowledged; always true in Reno's recovery.
+    /// Whether all data that were in flight at the loss are acknowledged; always true in Reno's
+    /// recovery.
     pub(super) fn has_recovered(&self) -> bool {
         let reno = self.recovery == Recovery::Reno && self.phase == Phase::Recovery;
         reno || self.repair.recover.is_none_or(|recover| self.stream.una >= recover)
@@ -27,8 +28,8 @@ impl Sender {
         self.enter(Phase::Open);
     }
 
-    /// Handles an ACK of new data that does not cover the whole flight. Returns whether the timer
-    /// restarts.
+    /// Handles an ACK of new data that does not cover all data in flight at the loss. Returns
+    /// whether the timer restarts.
     pub(super) fn handle_partial_ack(&mut self, acknowledged: u32) -> bool {
         match self.recovery {
             // RFC 6582 section 3.2, step 3: retransmit the next hole, and deflate the window by
@@ -92,15 +93,17 @@ impl Sender {
         }
     }
 
-    /// Whether the fine timer of the first unacknowledged segment expired outside the loss phase.
+    /// Whether the fine-grained timer of the first unacknowledged segment has expired, outside of
+    /// the loss phase.
     fn is_overdue(&self, now: Time) -> bool {
         self.phase != Phase::Loss
             && self.rtt.fine_timer.as_ref().is_some_and(|timer| timer.is_overdue(now))
     }
 
-    /// Checks, for the first two ACKs of new data after a retransmission, whether the next segment
-    /// is overdue too. A segment of the flight whose loss reduced the window is retransmitted
-    /// without another reduction (Brakmo, O'Malley and Peterson, 1994, section 3.1).
+    /// At the first two ACKs of new data after a retransmission, checks whether the next segment
+    /// is overdue, too. If the segment was in flight at a loss that already reduced the window, it
+    /// is retransmitted without another reduction (Brakmo, O'Malley and Peterson, 1994, section
+    /// 3.1).
     pub(super) fn look_after_retransmission(&mut self, now: Time) {
         let may_look = self.rtt.fine_timer.as_mut().is_some_and(FineTimer::take_look);
         if !may_look || !self.is_overdue(now) {
@@ -113,19 +116,19 @@ impl Sender {
         }
     }
 
-    /// Whether the highest SACK lies more than the threshold above the first hole.
+    /// Whether the highest SACK is above the first hole by more than the threshold.
     pub(super) fn has_gap(&self) -> bool {
         self.scoreboard.highest().is_some_and(|top| top > self.stream.una + self.fack_distance())
     }
 
-    /// Distance in bytes below the highest SACK beyond which a segment is lost.
+    /// Distance from the highest SACK, in bytes, below which a segment is lost.
     pub(super) fn fack_distance(&self) -> u64 {
         u64::from(self.settings.duplicate_ack_threshold + 1) * self.segment()
     }
 
-    /// Whether a new loss may start recovery: duplicate ACKs of a flight whose loss is already
-    /// being repaired do not count again. Without SACK, they may come from a flight that was sent
-    /// twice, up to its very end.
+    /// Whether a new loss may start recovery. Duplicate ACKs do not count again for data in flight
+    /// at a loss that is already being repaired. Without SACK, duplicate ACKs may result from data
+    /// that were sent twice, up to the very end of these data.
     pub(super) fn may_enter_recovery(&self) -> bool {
         match self.repair.recover {
             Some(recover) if self.has_scoreboard() => self.stream.una >= recover,
@@ -182,7 +185,7 @@ impl Sender {
         self.find_losses();
     }
 
-    /// Marks the holes that the SACK blocks show to be lost.
+    /// Marks the holes as lost that the SACK blocks show to be lost.
     pub(super) fn find_losses(&mut self) {
         let edge = match self.recovery {
             Recovery::Sack | Recovery::Prr => {
@@ -222,8 +225,8 @@ impl Sender {
         self.sk.snd_cwnd = (pipe + count).max(1);
     }
 
-    /// Reduces the packets in flight by one for every second ACK until `ssthresh` are left; no ACK
-    /// releases more than one packet.
+    /// Reduces the number of packets in flight by one for every second ACK until `ssthresh`
+    /// packets are in flight. No ACK allows more than one packet to leave.
     pub(super) fn halve_rate(&mut self) {
         self.repair.allowance -= u32::from(self.repair.takes_one);
         self.repair.takes_one = !self.repair.takes_one;

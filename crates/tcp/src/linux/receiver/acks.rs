@@ -1,5 +1,5 @@
 //! When an ACK leaves (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2): at once, after a delay,
-//! with the next data, or held back while there is a hole.
+//! with the next data, or later while there is a hole.
 //!
 //! ```text
 //!   two segments, quick ACKs, a hole filled ------------------------> now
@@ -7,7 +7,7 @@
 //!   beside a hole: the first three now, then held back: RTT / 20 ---> now
 //! ```
 //!
-//! Whether an ACK is due at all is in the socket (`icsk_ack.pending`), where algorithms can see it.
+//! The socket contains whether an ACK is due (`icsk_ack.pending`), so that algorithms can read it.
 
 use cwndlab_cc::{ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::{Duration, Time};
@@ -17,49 +17,51 @@ use crate::linux::settings::LinuxSettings;
 
 /// `TCP_MAX_QUICKACKS`.
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
-/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, `HZ / 25`.
+/// Minimum delay of an ACK: `TCP_ATO_MIN` and `TCP_DELACK_MIN`, `HZ / 25`.
 const ATO_MIN: Jiffies = Jiffies::from_millis(40);
-/// `TCP_DELACK_MAX`, `HZ / 5`.
+/// Maximum delay of an ACK: `TCP_DELACK_MAX`, `HZ / 5`.
 const DELAY_MAX: Jiffies = Jiffies::from_millis(200);
-/// `HZ / 2`: upper bound of a delay before a tighter one is known.
+/// Maximum delay of an ACK before a tighter maximum is known: `HZ / 2`.
 const DELAY_UNKNOWN_MAX: Jiffies = Jiffies::from_millis(500);
-/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that leave at once before SACKs are held back.
+/// Number of duplicate ACKs that leave at once before SACKs are held back
+/// (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
 
-/// `icsk_ack`: how and when the next ACK leaves.
+/// How and when the next ACK leaves (`icsk_ack`).
 #[derive(Clone, Debug)]
 pub(crate) struct AckSchedule {
-    /// Number of ACKs that leave without delay.
+    /// Number of ACKs that still leave without a delay.
     quick: u32,
-    /// Whether ACKs wait for replies to carry them, as one did before (`TCP_PINGPONG_THRESH` 1).
+    /// Whether ACKs wait for replies that carry them, because one reply has carried an ACK
+    /// (`TCP_PINGPONG_THRESH` 1).
     is_interactive: bool,
     /// Expected time between segments; 0 before the first.
     ato: Jiffies,
-    /// When data last arrived (`lrcvtime`).
+    /// Time at which data last arrived (`lrcvtime`).
     received: Jiffies,
-    /// The tick for which the delayed ACK is scheduled, and when its timer fires.
+    /// The tick for which the delayed ACK is scheduled.
     timeout: Jiffies,
     delayed: Time,
     /// Largest payload seen.
     pub(crate) rcv_mss: u32,
     held: HeldBack,
-    /// When an invalid segment without data was last answered.
+    /// Time at which an invalid segment without data was last answered.
     invalid_answered: Option<Jiffies>,
 }
 
 /// State of ACKs that are held back while there is a hole.
 #[derive(Clone, Debug)]
 struct HeldBack {
-    /// `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns` and `tcp_comp_sack_nr`.
+    /// Maximum time for which an ACK is held back (`tcp_comp_sack_delay_ns`).
     longest: Duration,
     slack: Duration,
     limit: u32,
     count: u32,
-    /// Number of ACKs that left at once at this `rcv_nxt`.
+    /// Number of ACKs that left at once at the present `rcv_nxt`.
     at_once: u32,
     rcv_nxt: u32,
     timer: Time,
-    /// When the last segment whose ACK is held back arrived.
+    /// Time at which the last segment arrived whose ACK is held back.
     came: Time,
 }
 
@@ -99,7 +101,7 @@ impl AckSchedule {
         }
     }
 
-    /// When the first timer fires.
+    /// Time at which the first timer fires.
     #[inline]
     pub(crate) fn wake_time(&self) -> Time {
         self.delayed.min(self.held.timer)
@@ -113,7 +115,7 @@ impl AckSchedule {
 
     // Arriving data and departing ACKs.
 
-    /// `tcp_event_data_recv`: processes data in order. Returns the bits to add to
+    /// `tcp_event_data_recv`: processes data that arrived in order. Returns the bits to add to
     /// `icsk_ack.pending`.
     #[inline(always)]
     pub(crate) fn note_data(&mut self, data: DataSeen, now: Jiffies) -> u8 {
@@ -144,14 +146,14 @@ impl AckSchedule {
         pending
     }
 
-    /// Notes that data leave, perhaps as a reply to data that arrived shortly before.
+    /// Records that data leave, possibly as a reply to data that arrived shortly before.
     #[inline]
     pub(crate) fn note_data_sent(&mut self, now: Jiffies) {
         self.is_interactive |= now - self.received < self.ato;
     }
 
-    /// `tcp_event_ack_sent`: notes that an ACK leaves, alone or with data; `pending` is what was
-    /// due.
+    /// `tcp_event_ack_sent`: records that an ACK leaves, alone or with data; `pending` contains
+    /// what was due.
     #[inline]
     pub(crate) fn note_sent(&mut self, pending: u8) {
         if pending == 0 && self.held.count == 0 {
@@ -200,14 +202,14 @@ impl AckSchedule {
         self.quick > 0 && !self.is_interactive()
     }
 
-    /// Whether replies carry the ACKs.
+    /// Whether ACKs wait for replies that carry them.
     #[inline]
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
-    /// Returns whether to answer an invalid segment without data: not if another was answered
-    /// within `limit` (`tcp_invalid_ratelimit`).
+    /// Returns whether to answer an invalid segment without data: only if none was answered within
+    /// `limit` (`tcp_invalid_ratelimit`).
     pub(crate) fn take_invalid(&mut self, now: Jiffies, limit: Jiffies) -> bool {
         let is_soon = self.invalid_answered.is_some_and(|at| now < at + limit);
         if !is_soon {
@@ -244,7 +246,7 @@ impl AckSchedule {
             && self.is_about_to_fire(clock.jiffies(), self.longest_delay(clock, srtt_us, pending))
     }
 
-    /// Whether a delayed ACK is waiting, for at most another quarter of `ato`.
+    /// Whether a delayed ACK is waiting and will leave within a quarter of `ato`.
     #[inline(always)]
     fn is_about_to_fire(&self, now: Jiffies, ato: Jiffies) -> bool {
         !self.delayed.is_never() && self.timeout <= now + ato.halved().halved()
@@ -267,7 +269,7 @@ impl AckSchedule {
         ato.min(DELAY_MAX)
     }
 
-    /// Clears the delayed ACK's timer if it has fired. Returns whether it had.
+    /// Clears the timer of the delayed ACK if it has fired. Returns whether it had fired.
     #[inline]
     pub(crate) fn take_delayed(&mut self, now: Time) -> bool {
         let is_due = self.delayed <= now;
@@ -277,8 +279,8 @@ impl AckSchedule {
         is_due
     }
 
-    /// Adapts the delay after a delayed ACK left by its timer: the next one waits longer, unless
-    /// this one waited in vain for a reply.
+    /// Adapts the delay after a delayed ACK was sent because of its timer: the next ACK waits
+    /// longer, unless this ACK waited in vain for a reply.
     pub(crate) fn note_delayed_sent(&mut self, rto: Jiffies) {
         if self.is_interactive() {
             self.is_interactive = false;
@@ -300,7 +302,7 @@ impl AckSchedule {
     }
 
     /// Holds back an ACK that reports a hole (`tcp_comp_sack_nr`), for a twentieth of `rtt_us`,
-    /// which is scaled by 8. Returns whether it must leave at once instead.
+    /// which is scaled by 8. Returns whether the ACK must leave at once instead.
     pub(crate) fn hold_back(&mut self, rcv_nxt: u32, rtt_us: u32, now: Time) -> bool {
         let held = &mut self.held;
         if held.count >= held.limit {
@@ -323,8 +325,8 @@ impl AckSchedule {
         false
     }
 
-    /// Takes the held-back ACKs if their timer has fired. Returns when the last of their segments
-    /// arrived.
+    /// Removes the held-back ACKs if their timer has fired. Returns the time at which the last of
+    /// their segments arrived.
     #[inline]
     pub(crate) fn take_held_back(&mut self, now: Time) -> Option<Time> {
         if self.held.timer > now {
@@ -389,7 +391,7 @@ mod tests {
         assert_eq!(acks.rcv_mss, MSS);
     }
 
-    /// The timer fires at the tick after the 40 ms.
+    /// The timer fires at the first tick after 40 ms.
     #[test]
     fn a_delayed_ack_waits_forty_milliseconds() {
         let clock = Clock::new(Duration::ZERO, Duration::ZERO);

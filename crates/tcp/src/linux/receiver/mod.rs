@@ -1,5 +1,5 @@
-//! The receiving half: in-order and out-of-order data, their reporting in ACKs, the window with its
-//! auto-tuning, and the timing of ACKs.
+//! The receiving half of the Linux endpoint: in-order and out-of-order data, their
+//! acknowledgement, the window with its auto-tuning, and the times at which ACKs leave.
 //!
 //! ```text
 //!   segment --> Reassembly --> ReceiveQueue --> application
@@ -25,33 +25,34 @@ use sacks::SackReport;
 use tuning::BufferTuning;
 use window::{Space, Window};
 
-/// State of the receiving half.
+/// State of the endpoint's receiving half.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     out_of_order: Reassembly,
-    /// Data in order that the application has not read.
+    /// Data in order that the application has not read yet.
     queue: ReceiveQueue,
     pub(crate) sacks: SackReport,
     pub(crate) window: Window,
     pub(crate) tuning: BufferTuning,
     pub(crate) acks: AckSchedule,
     advmss: u32,
-    /// End of the peer's data, once its FIN has arrived.
+    /// Sequence number after the peer's data, once the peer's FIN has arrived.
     pub(crate) fin_seq: Option<u32>,
-    /// All of the peer's data have arrived.
+    /// Whether all of the peer's data have arrived.
     pub(crate) is_finished: bool,
 }
 
 /// Result of receiving a segment's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// In order; the gap behind it was filled if `has_filled_gap`. `free_bytes` is the window for
-    /// which the buffer had room with this payload, before data behind it that are now in order
-    /// were merged.
+    /// The payload is in order; if `has_filled_gap`, it filled the gap before later data.
+    /// `free_bytes` is the window for which the buffer had room with this payload, before later
+    /// data that are now in order were merged.
     InOrder { has_filled_gap: bool, free_bytes: u32 },
-    /// Out of order and stored; `free_bytes` is the window for which the buffer had room before.
+    /// The payload is out of order and was stored; `free_bytes` is the window for which the buffer
+    /// had room before.
     OutOfOrder { free_bytes: u32 },
-    /// All of it had been received before.
+    /// All of the payload had been received before.
     Duplicate,
     /// Beyond the window.
     OutOfWindow,
@@ -72,13 +73,13 @@ impl Receiver {
         }
     }
 
-    /// Sets how segments are stored; call it before the first arrives.
+    /// Sets how segments are stored in buffers; must be called before the first segment arrives.
     pub(crate) fn set_buffers(&mut self, kind: Buffers) {
         self.out_of_order = Reassembly::new(kind);
         self.queue = ReceiveQueue::new(kind);
     }
 
-    /// Opens the window and starts tuning after the handshake.
+    /// Opens the window and starts the auto-tuning after the handshake.
     pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32, now_us: u64) {
         self.advmss = mss;
         self.tuning.begin(self.window.open(mss, initial_cwnd_pkts), now_us);
@@ -89,7 +90,7 @@ impl Receiver {
         self.window.free_bytes(self.queue.memory_bytes + self.out_of_order.memory_bytes)
     }
 
-    /// The space on which the window depends now. Ends quick ACKs while it is scarce.
+    /// The space on which the window depends now. While the space is scarce, quick ACKs end.
     #[inline]
     fn space(&mut self) -> Space {
         let space = Space { free_bytes: self.free_bytes(), rcv_mss: self.acks.rcv_mss };
@@ -106,7 +107,7 @@ impl Receiver {
         self.window.to_offer(space)
     }
 
-    /// Whether at least twice the window known to the peer could be advertised now.
+    /// Whether a window of at least twice the size that the peer knows could be advertised now.
     #[inline]
     pub(crate) fn offers_twice_the_window(&mut self, rcv_nxt: u32) -> bool {
         let known = self.window.left_bytes(rcv_nxt);
@@ -118,7 +119,7 @@ impl Receiver {
         full > 0 && full >= 2 * known && full > known
     }
 
-    /// The window field of an ACK that leaves now.
+    /// The window field for an ACK that leaves now.
     #[inline(always)]
     pub(crate) fn select_window(&mut self, rcv_nxt: u32) -> u16 {
         if let Some(field) = self.window.known_field(rcv_nxt) {
@@ -128,14 +129,15 @@ impl Receiver {
         self.window.select(rcv_nxt, space)
     }
 
-    /// Whether nothing is out of order.
+    /// Whether no data are out of order.
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         self.out_of_order.is_empty()
     }
 
-    /// Accepts a payload that is next in order, with nothing out of order. Returns the window for
-    /// which the buffer then has room; `None`, without accepting, if the window is closed.
+    /// Accepts a payload that is next in order while no data are out of order. Returns the window
+    /// for which the buffer then has room; if the window is closed, returns `None` without
+    /// accepting the payload.
     #[inline]
     pub(crate) fn take_next(&mut self, rcv_nxt: u32, bytes: u32) -> Option<u32> {
         if self.window.left_bytes(rcv_nxt) == 0 {
@@ -147,7 +149,7 @@ impl Receiver {
     }
 
     /// Whether the window is open, the peer's FIN has not arrived, and the application has read
-    /// everything.
+    /// all data.
     #[inline]
     pub(crate) fn is_open_and_read(&self, rcv_nxt: u32) -> bool {
         self.queue.bytes == 0 && self.fin_seq.is_none() && self.window.left_bytes(rcv_nxt) > 0
@@ -161,7 +163,7 @@ impl Receiver {
         self.queue.hold(bytes);
     }
 
-    /// Opens the window after a segment if there is room now.
+    /// Opens the window further after a segment, if there is room now.
     #[inline]
     pub(crate) fn grow_window_into_room(&mut self, bytes: u32) {
         if !self.window.is_open_all() {
@@ -169,10 +171,10 @@ impl Receiver {
         }
     }
 
-    /// Whether data beyond a hole continue the newest block, which is also the highest.
+    /// Whether data beyond a hole continue the newest block, which is also the highest block.
     ///
-    /// In addition, the window must be open there, the peer's FIN must not have arrived, and the
-    /// application must have read everything in order.
+    /// In addition, the data must fit the window, the peer's FIN must not have arrived, and the
+    /// application must have read all data in order.
     #[inline]
     pub(crate) fn is_next_beyond_hole(&self, rcv_nxt: u32, seq: u32) -> bool {
         self.out_of_order.ends_at(seq)
@@ -181,7 +183,7 @@ impl Receiver {
             && seq.wrapping_sub(rcv_nxt) < self.window.left_bytes(rcv_nxt)
     }
 
-    /// Stores such data, which end before `end`.
+    /// Stores data that continue the newest block beyond a hole and end before `end`.
     #[inline]
     pub(crate) fn keep_next_beyond_hole(&mut self, end: u32) {
         self.window.is_old = true;
@@ -189,7 +191,7 @@ impl Receiver {
         self.sacks.extend_newest(end);
     }
 
-    /// Reads the held payload and nothing else.
+    /// Reads the payload accepted by [`Receiver::hold_next`].
     #[inline]
     pub(crate) fn read_held(&mut self, bytes: u32, now_us: u64) {
         self.window.is_old = true;
@@ -198,7 +200,7 @@ impl Receiver {
         self.tuning.note_read(&mut self.window, self.advmss, bytes, bytes, now_us);
     }
 
-    /// Receives a payload. Returns the result, and `rcv_nxt` after all data in order.
+    /// Receives a payload. Returns the result, and the value of `rcv_nxt` after all data in order.
     pub(crate) fn handle_data(&mut self, rcv_nxt: u32, seq: u32, end: u32) -> (Arrival, u32) {
         self.window.is_old = true;
         let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
@@ -232,14 +234,14 @@ impl Receiver {
         (Arrival::InOrder { has_filled_gap, free_bytes }, rcv_nxt)
     }
 
-    /// Whether out-of-order data would form a new block that displaces the oldest.
+    /// Whether out-of-order data would form a new block that displaces the oldest block.
     #[cold]
     pub(crate) fn would_forget_block(&self, rcv_nxt: u32, seq: u32, end: u32) -> bool {
         let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
         after(seq, rcv_nxt) && before(seq, right_edge) && self.sacks.would_forget(seq, end)
     }
 
-    /// Opens the window after a segment if there is room.
+    /// Opens the window further after a segment, if there is room.
     #[inline]
     pub(crate) fn grow_window(&mut self, bytes: u32, free_bytes: u32) {
         if self.window.grow(self.advmss, bytes, free_bytes) {
@@ -247,19 +249,19 @@ impl Receiver {
         }
     }
 
-    /// Lets up to `max` of the next ACKs leave at once, with the window computed anew.
+    /// Lets up to `max` of the next ACKs leave at once, each with a newly computed window.
     pub(crate) fn enter_quick_acks(&mut self, max: u32) {
         self.window.is_old = true;
         self.acks.enter_quick(self.window.size, max);
     }
 
-    /// Bytes that the application could read.
+    /// Number of bytes that the application could read.
     #[inline]
     pub(crate) fn readable(&self) -> u64 {
         self.queue.bytes
     }
 
-    /// Reads at most `max` bytes. Returns their number.
+    /// Reads at most `max` bytes. Returns the number of bytes read.
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
         self.window.is_old = true;

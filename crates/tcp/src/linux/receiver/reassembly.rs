@@ -1,35 +1,37 @@
 //! Out-of-order data, and the memory that received data occupy until they are read.
 //!
-//! Linux charges the memory of whole buffers against the receive buffer, so it determines the
-//! offered window. A segment that directly follows the last one of its queue moves into the
-//! latter's buffer and costs only its payload (`tcp_try_coalesce`), while the buffer has room for
-//! another fragment. A segment whose buffer is one piece, as with a TUN device, keeps its own.
+//! Linux charges the memory of whole buffers to the receive buffer, so this memory determines the
+//! advertised window. A segment that directly follows the last segment of its queue moves into
+//! that segment's buffer and costs only its payload (`tcp_try_coalesce`), as long as the buffer
+//! has room for another fragment. A segment whose buffer is in one piece, as with a TUN device,
+//! keeps its own buffer.
 
 use cwndlab_packet::SackBlock;
 use cwndlab_packet::seq::{after, before, earlier, later};
 
-/// Memory of a buffer beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
+/// Memory of a buffer in addition to its payload: `sk_buff`, shared info and a head of 1 KiB.
 const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 /// `MAX_SKB_FRAGS`: maximum number of segments that share a buffer.
 const FRAGMENTS_MAX: u32 = 17;
 /// Size of `sk_buff`, which is separate from the data of a buffer in one piece.
 const SKB_BYTES: u32 = 256;
-/// Bytes in such a buffer besides the payload: IP and TCP headers with timestamps, headroom
-/// (`NET_SKB_PAD`), and the shared info.
+/// Bytes in a buffer in one piece in addition to the payload: IP and TCP headers with timestamps,
+/// headroom (`NET_SKB_PAD`), and the shared info.
 const AROUND_PAYLOAD_BYTES: u32 = 52 + 64 + 320;
 
 /// How received segments are stored in buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Buffers {
-    /// The payload is in fragments, so consecutive segments share a buffer.
+    /// The payload of a segment is in fragments, so consecutive segments can share a buffer.
     #[default]
     Shared,
-    /// Each segment is in one piece, whose length the kernel rounds up to a power of two.
+    /// Each segment is in a buffer in one piece, whose length the kernel rounds up to a power of
+    /// two.
     Separate,
 }
 
 impl Buffers {
-    /// Maximum number of segments in one buffer.
+    /// Maximum number of segments in the same buffer.
     #[inline]
     fn fragments_max(self) -> u32 {
         match self {
@@ -38,7 +40,7 @@ impl Buffers {
         }
     }
 
-    /// Memory of a buffer beyond the payload of its first segment.
+    /// Memory of a buffer in addition to the payload of its first segment.
     #[inline]
     fn overhead_bytes(self, payload: u32) -> u32 {
         match self {
@@ -57,11 +59,11 @@ struct Block {
     start: u32,
     end: u32,
     buffers: u32,
-    /// Memory of the buffers beyond the payload.
+    /// Memory of the block's buffers in addition to the payload.
     overhead_bytes: u32,
-    /// Payload in the first buffer.
+    /// Bytes of payload in the first buffer.
     head_bytes: u32,
-    /// Number of segments in the first and in the last buffer.
+    /// Number of segments in the first buffer.
     head_fragments: u32,
     tail_fragments: u32,
 }
@@ -114,7 +116,7 @@ impl Block {
     }
 }
 
-/// Out-of-order data in sorted, disjoint and not adjacent blocks.
+/// Out-of-order data, in sorted blocks that are neither overlapping nor adjacent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     blocks: Vec<Block>,
@@ -131,8 +133,8 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// `tcp_data_queue_ofo`: stores a segment for later. Returns the part of it that was already
-    /// present.
+    /// `tcp_data_queue_ofo`: stores a segment that is out of order. Returns the part of it that
+    /// was already present.
     pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
         let mut fresh = Block::of_segment(seq, end, self.kind);
         // Segments usually belong at the end of the last block or of one near it.
@@ -177,7 +179,7 @@ impl Reassembly {
         duplicate
     }
 
-    /// Whether the last block ends at `seq`.
+    /// Whether the last block ends at the sequence number `seq`.
     pub(crate) fn ends_at(&self, seq: u32) -> bool {
         self.blocks.last().is_some_and(|block| block.end == seq)
     }
@@ -190,7 +192,8 @@ impl Reassembly {
         self.memory_bytes += last.memory_bytes() - before;
     }
 
-    /// `tcp_ofo_queue`: moves data that are now in order to `queue`. Returns the new `rcv_nxt`.
+    /// `tcp_ofo_queue`: moves data that are now in order to `queue`. Returns the new value of
+    /// `rcv_nxt`.
     pub(crate) fn take(&mut self, mut rcv_nxt: u32, queue: &mut ReceiveQueue) -> u32 {
         let count = self.blocks.iter().take_while(|b| !after(b.start, rcv_nxt)).count();
         for block in self.blocks.drain(..count) {
@@ -206,15 +209,15 @@ impl Reassembly {
     }
 }
 
-/// Data in order that the application has not read.
+/// Data in order that the application has not read yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveQueue {
     pub(crate) bytes: u64,
     pub(crate) memory_bytes: u32,
     buffers: u32,
-    /// Memory of the buffers beyond the payload.
+    /// Memory of the queue's buffers in addition to the payload.
     overhead_bytes: u32,
-    /// Payload in the first buffer.
+    /// Bytes of payload in the first buffer.
     head_bytes: u64,
     tail_fragments: u32,
     kind: Buffers,
@@ -225,7 +228,7 @@ impl ReceiveQueue {
         Self { kind, ..Self::default() }
     }
 
-    /// `tcp_queue_rcv`: stores a segment in order.
+    /// `tcp_queue_rcv`: stores a segment that is in order.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
@@ -244,15 +247,15 @@ impl ReceiveQueue {
         }
     }
 
-    /// Stores a segment in order that is alone here and will be read at once: only its memory
-    /// counts.
+    /// Stores an in-order segment in an empty queue; because the segment will be read at once,
+    /// only its memory counts.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: u32) {
         debug_assert_eq!(self.bytes, 0, "there are data that were not read");
         self.memory_bytes = bytes + self.kind.overhead_bytes(bytes);
     }
 
-    /// Releases the held segment after it was read.
+    /// Releases the memory of the held segment after it was read.
     #[inline]
     pub(crate) fn release_held(&mut self) {
         self.memory_bytes = 0;
@@ -278,12 +281,12 @@ impl ReceiveQueue {
         self.memory_bytes += block.bytes() + overhead_bytes;
     }
 
-    /// Bytes that a read of `max` bytes takes from the first buffer.
+    /// Number of bytes that a read of `max` bytes takes from the first buffer.
     pub(crate) fn head(&self, max: u64) -> u64 {
         self.head_bytes.min(max)
     }
 
-    /// Removes the `bytes` that the application reads, at most all that are here.
+    /// Removes the `bytes` bytes that the application reads, at most all bytes in the queue.
     pub(crate) fn read(&mut self, bytes: u64) {
         let left = self.bytes - bytes;
         if left == 0 {
@@ -344,8 +347,8 @@ mod tests {
         }
     }
 
-    /// 2,304 bytes: half of this is the amount by which the window of a receiver behind a TUN
-    /// device shrinks with each unread segment (docs/notes/2026-11-vm.md).
+    /// The memory of a segment is 2,304 bytes: each unread segment shrinks the window of a
+    /// receiver behind a TUN device by half of this (docs/notes/2026-11-vm.md).
     #[test]
     fn segments_in_one_piece_stay_alone() {
         let mut reassembly = Reassembly::new(Buffers::Separate);

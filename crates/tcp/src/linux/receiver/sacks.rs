@@ -1,20 +1,19 @@
-//! Reports of ACKs besides `rcv_nxt`: blocks of out-of-order data (RFC 2018) and duplicates (RFC
-//! 2883).
+//! The SACK option of ACKs: blocks of out-of-order data (RFC 2018) and duplicates (RFC 2883).
 
 use cwndlab_packet::seq::{before, earlier, later};
 use cwndlab_packet::{SackBlock, Segment};
 
 use crate::linux::settings::TIMESTAMP_BYTES;
 
-/// `TCP_NUM_SACKS`: number of blocks remembered.
+/// `TCP_NUM_SACKS`: number of blocks that are remembered.
 const BLOCKS_KEPT: usize = 4;
 
-/// The blocks to report.
+/// The blocks that the next ACKs report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SackReport {
-    /// Most recent block first (RFC 2018 section 4).
+    /// Blocks of out-of-order data; the most recent block is first (RFC 2018 section 4).
     blocks: Vec<SackBlock>,
-    /// A duplicate, which is reported only once.
+    /// A duplicate segment, which is reported only once.
     duplicate: Option<SackBlock>,
 }
 
@@ -43,17 +42,17 @@ impl SackReport {
         segment.header_bytes += 4 + 8 * segment.sacks.as_slice().len() as u16;
     }
 
-    /// Notes data that had been received before.
+    /// Records data that had been received before.
     pub(crate) fn note_duplicate(&mut self, start: u32, end: u32) {
         self.duplicate = Some(SackBlock { start, end });
     }
 
-    /// Drops the duplicate from the report.
+    /// Removes the duplicate from the report.
     pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Removes blocks that are in order now, or all if nothing is out of order.
+    /// Removes the blocks that are in order now; removes all blocks if no data are out of order.
     pub(crate) fn forget_below(&mut self, rcv_nxt: u32, is_all_in_order: bool) {
         if is_all_in_order {
             self.blocks.clear();
@@ -62,13 +61,14 @@ impl SackReport {
         }
     }
 
-    /// Whether new out-of-order data would form a block of their own that displaces the oldest.
+    /// Whether new out-of-order data would form a block of their own that displaces the oldest
+    /// block.
     pub(crate) fn would_forget(&self, start: u32, end: u32) -> bool {
         self.blocks.len() == BLOCKS_KEPT
             && !self.blocks.iter().any(|block| block.touches(start, end))
     }
 
-    /// Whether the block with the newest data ends at `seq`.
+    /// Whether the block with the newest data ends at the sequence number `seq`.
     pub(crate) fn newest_ends_at(&self, seq: u32) -> bool {
         self.blocks.first().is_some_and(|block| block.end == seq)
     }

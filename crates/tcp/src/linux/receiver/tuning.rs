@@ -1,28 +1,29 @@
-//! Auto-tuning of the receive buffer: once per round trip, its size follows the data read in that
-//! round (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
+//! Auto-tuning of the receive buffer: once per round trip, its size is adapted to the data that
+//! were read in this round trip (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
 
 use cwndlab_packet::seq::before;
 
 use super::window::Window;
 
-/// The RTT as the receiver sees it, and the data that the application reads per RTT.
+/// The RTT that the receiver observes, and the data that the application reads per RTT.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferTuning {
     /// RTT scaled by 8, in microseconds; 0 before the first sample.
     rtt_us: u32,
     last_tsecr: u32,
-    /// Without timestamps: the right edge of a window, and when the measurement began.
+    /// Without timestamps: the right edge of a window, and the time at which its measurement
+    /// began.
     window_rtt: Option<(u32, u64)>,
-    /// Bytes that the application has read.
+    /// Number of bytes that the application has read.
     copied: u64,
-    /// Most bytes read in one round so far, and the start of the present round in bytes and time.
+    /// Maximum number of bytes read in one round trip so far.
     round_bytes: u32,
     round_start: u64,
     round_start_us: u64,
 }
 
 impl BufferTuning {
-    /// Starts the first round, for which `round_bytes` are assumed.
+    /// Starts the first round trip, for which `round_bytes` bytes are assumed.
     pub(crate) fn begin(&mut self, round_bytes: u32, now_us: u64) {
         self.round_bytes = round_bytes;
         self.round_start_us = now_us;
@@ -40,7 +41,7 @@ impl BufferTuning {
         tsecr != self.last_tsecr
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: takes an RTT sample from data that echo our timestamp, if
+    /// `tcp_rcv_rtt_measure_ts`: uses data that echo a timestamp of this end as an RTT sample, if
     /// `is_full`.
     pub(crate) fn take_echo(&mut self, tsecr: u32, now_ms: u32, is_full: bool) {
         self.last_tsecr = tsecr;
@@ -57,8 +58,9 @@ impl BufferTuning {
         }
     }
 
-    /// Takes an RTT sample without timestamps: a whole window takes at least a round trip to arrive
-    /// (Fisk and Feng, section 3.2), so the shortest of these times counts.
+    /// Uses the arrival of a whole window as an RTT sample, without timestamps. A whole window
+    /// takes at least a round trip to arrive (Fisk and Feng, section 3.2), so the shortest of
+    /// these times counts.
     pub(crate) fn take_window(&mut self, rcv_nxt: u32, window: u32, now_us: u64) {
         if let Some((edge, began_us)) = self.window_rtt {
             if before(rcv_nxt, edge) {
@@ -71,8 +73,9 @@ impl BufferTuning {
         self.window_rtt = Some((rcv_nxt.wrapping_add(window), now_us));
     }
 
-    /// Notes that the application has read `first_bytes` from the first buffer, and `bytes` in all.
-    /// Linux adjusts the space after each buffer, so a round ends with the first one.
+    /// Records that the application has read `first_bytes` from the first buffer, and `bytes` in
+    /// total. Linux adjusts the space after each buffer, so a round trip ends with the first
+    /// buffer.
     #[inline]
     pub(crate) fn note_read(
         &mut self,

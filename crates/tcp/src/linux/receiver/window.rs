@@ -1,24 +1,25 @@
-//! The advertised window: its size and its header field.
+//! The advertised window: its size, and its field in the header.
 
 use crate::linux::settings::LinuxSettings;
 
-/// The advertised window, and the buffer from which it is derived.
+/// The advertised window, and the receive buffer from which it is derived.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// `rcv_wup`: `rcv_nxt` of the last ACK. The window's right edge is `left + size`.
+    /// `rcv_wup`: value of `rcv_nxt` in the last ACK. The right edge of the window is `left +
+    /// size`.
     pub(crate) left: u32,
-    /// `rcv_wnd`: the window of the last ACK.
+    /// `rcv_wnd`: the window in the last ACK.
     pub(crate) size: u32,
     /// The window field for `size`.
     field: u16,
-    /// Something on which the window depends may have changed since `field` was computed.
+    /// Whether the window may have changed since `field` was computed.
     pub(crate) is_old: bool,
-    /// Shift of the field (RFC 7323 section 2), and the bits of a window that it drops.
+    /// Shift of the window field (RFC 7323 section 2).
     scale: u8,
     remainder: u32,
     /// `rcv_ssthresh`: how far the window has opened.
     threshold: u32,
-    /// The largest window, at most that of an empty buffer.
+    /// The largest possible window, which is at most that of an empty buffer.
     clamp: u32,
     /// `tcp_adv_win_scale`.
     overhead_shift: u32,
@@ -28,12 +29,12 @@ pub(crate) struct Window {
     buffer_max_bytes: u32,
 }
 
-/// Inputs of the window besides how far it has opened.
+/// Inputs of the window, except for how far it has opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
     /// The window for which the buffer has room.
     pub(crate) free_bytes: u32,
-    /// The largest segment seen.
+    /// The largest segment received so far.
     pub(crate) rcv_mss: u32,
 }
 
@@ -65,13 +66,13 @@ impl Window {
         self.scale
     }
 
-    /// Sets the shift of the field, at most 14 bits.
+    /// Sets the shift of the window field, which is at most 14.
     pub(crate) fn set_scale(&mut self, scale: u8) {
         self.scale = scale;
         self.remainder = (1 << scale) - 1;
     }
 
-    /// `tcp_win_from_space`: the part of the buffer that is not overhead.
+    /// `tcp_win_from_space`: the part of the receive buffer that is not overhead.
     #[inline]
     pub(super) fn of_space(&self, space: u32) -> u32 {
         space - (space >> self.overhead_shift)
@@ -87,7 +88,7 @@ impl Window {
         self.of_space(self.buffer_bytes.saturating_sub(memory_bytes))
     }
 
-    /// Returns the window field of a SYN, whole segments of `mss`, and sets the window to it.
+    /// Returns the window field of a SYN, a multiple of `mss`, and sets the window to it.
     pub(crate) fn begin(&mut self, rcv_nxt: u32, mss: u32) -> u16 {
         let space = self.full_bytes();
         let whole = if space > mss { space / mss * mss } else { space };
@@ -98,8 +99,8 @@ impl Window {
         self.size as u16
     }
 
-    /// `tcp_init_buffer_space`: opens the window after the handshake. Returns the bytes assumed for
-    /// the first round.
+    /// `tcp_init_buffer_space`: opens the window after the handshake. Returns the number of bytes
+    /// that auto-tuning assumes for the first round trip.
     pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32) -> u32 {
         self.is_old = true;
         let largest = self.full_bytes();
@@ -109,26 +110,27 @@ impl Window {
         self.threshold.min(self.size).min(initial_cwnd_pkts * mss)
     }
 
-    /// Bytes that the peer may still send.
+    /// Number of bytes that the peer may still send.
     #[inline]
     pub(crate) fn left_bytes(&self, rcv_nxt: u32) -> u32 {
         let window = self.left.wrapping_add(self.size).wrapping_sub(rcv_nxt) as i32;
         window.max(0) as u32
     }
 
-    /// `__tcp_select_window`: the window that would be advertised now, in whole units of the scale.
+    /// `__tcp_select_window`: the window that would be advertised now, in whole units of the
+    /// window scale.
     #[inline]
     pub(crate) fn to_offer(&self, space: Space) -> u32 {
         self.in_whole_units(self.that_fits(space))
     }
 
-    /// Whether the window has opened as far as it may.
+    /// Whether the window has opened to its maximum.
     #[inline]
     pub(crate) fn is_open_all(&self) -> bool {
         self.threshold >= self.clamp
     }
 
-    /// Whether even an empty buffer offers less than `bytes`.
+    /// Whether even an empty buffer would allow a window of less than `bytes`.
     #[inline]
     pub(crate) fn opens_below(&self, bytes: u32) -> bool {
         self.threshold + self.remainder < bytes
@@ -140,7 +142,7 @@ impl Window {
         space.free_bytes < self.clamp >> 1
     }
 
-    /// The window that would be advertised now if every size could be expressed.
+    /// The window that would be advertised now if the window field could express every size.
     #[inline]
     fn that_fits(&self, space: Space) -> u32 {
         if self.is_scarce(space) {
@@ -149,7 +151,8 @@ impl Window {
         space.free_bytes.min(self.threshold)
     }
 
-    /// Closes the window rather than offering a silly one (RFC 9293 section 3.8.6.2.2).
+    /// Closes the window instead of advertising a very small one (silly window syndrome, RFC 9293
+    /// section 3.8.6.2.2).
     #[cold]
     fn of_scarce_space(&self, space: Space) -> u32 {
         let whole = space.free_bytes & !self.remainder;
@@ -159,13 +162,13 @@ impl Window {
         whole.min(self.threshold)
     }
 
-    /// Rounds a window up to a value that its field can express.
+    /// Rounds a window up to a value that the window field can express.
     #[inline]
     fn in_whole_units(&self, window: u32) -> u32 {
         (window + self.remainder) & !self.remainder
     }
 
-    /// The field of the last ACK, if it is still valid for this one.
+    /// The field of the last ACK, if it is still valid for the present ACK.
     #[inline]
     pub(crate) fn known_field(&self, rcv_nxt: u32) -> Option<u16> {
         (!self.is_old && rcv_nxt == self.left).then_some(self.field)
@@ -187,8 +190,8 @@ impl Window {
         self.field = (window >> self.scale).min(u32::from(u16::MAX)) as u16;
     }
 
-    /// `tcp_grow_window`: opens the window by `2 * max(mss, bytes)` after a segment of `bytes`,
-    /// limited by the room. Returns whether there was any room.
+    /// `tcp_grow_window`: opens the window by `2 * max(mss, bytes)` after a segment of `bytes`, as
+    /// far as there is room. Returns whether there was room.
     #[inline]
     pub(crate) fn grow(&mut self, mss: u32, bytes: u32, free_bytes: u32) -> bool {
         let room = self.clamp.min(free_bytes).saturating_sub(self.threshold);
@@ -198,7 +201,7 @@ impl Window {
         room > 0
     }
 
-    /// Enlarges the buffer to at most `wanted` bytes, and the largest window with it.
+    /// Enlarges the receive buffer to at most `wanted` bytes, and the largest window accordingly.
     pub(crate) fn enlarge_buffer(&mut self, wanted: u64) {
         let buffer = wanted.min(u64::from(self.buffer_max_bytes)) as u32;
         if buffer > self.buffer_bytes {
