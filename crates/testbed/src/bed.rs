@@ -1,4 +1,4 @@
-//! The network of a run: one namespace for the network side and one for each user.
+//! The network of a run on the kernel: one namespace for the network side and one for each user.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -6,10 +6,10 @@ use std::net::Ipv4Addr;
 use cwndlab_emu::{Namespace, Route, Tun, TunConfig};
 use cwndlab_scenario::{FlowConfig, Scenario};
 
-/// First of the addresses that carriers use within their networks (RFC 6598 section 7).
+/// First of the addresses that network operators use within their networks (RFC 6598 section 7).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 
-/// Namespaces with one TUN each.
+/// Network namespaces with one TUN device each.
 #[derive(Debug)]
 pub(crate) struct Bed {
     pub(crate) namespaces: Vec<Namespace>,
@@ -17,7 +17,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// Creates a bed for `users` users.
+    /// Creates the network for `users` users.
     pub(crate) fn new(users: u16) -> io::Result<Self> {
         let mut bed = Self { namespaces: Vec::new(), tuns: Vec::new() };
         for port in 0..=users {

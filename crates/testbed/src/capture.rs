@@ -1,4 +1,4 @@
-//! Writes packets at an interface to a growing capture file.
+//! Writes the packets at an interface to a capture file while the run continues.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,19 +8,20 @@ use std::thread;
 use cwndlab_packet::Pcap;
 use cwndlab_units::Time;
 
-/// A capture that a separate thread writes during the run, so that the emulator never waits for a
-/// disk.
+/// A capture file that a separate thread writes during the run, so that the emulator never waits
+/// for a disk.
 #[derive(Debug)]
 pub(crate) struct GrowingCapture {
     next: Pcap,
-    /// Added to times since the start of the run.
+    /// Start of the run since 1970; added to times since the start of the run.
     origin_nanos: u64,
     written: mpsc::Sender<Vec<u8>>,
     writer: thread::JoinHandle<io::Result<()>>,
 }
 
 impl GrowingCapture {
-    /// Begins a file with wall-clock timestamps; the run began at `origin_nanos` since 1970.
+    /// Begins a capture file with wall-clock timestamps; the run began at `origin_nanos` since
+    /// 1970.
     pub(crate) fn begin(mut file: File, origin_nanos: u64) -> Self {
         let (written, chunks) = mpsc::channel::<Vec<u8>>();
         let writer = thread::spawn(move || chunks.iter().try_for_each(|c| file.write_all(&c)));
@@ -33,7 +34,7 @@ impl GrowingCapture {
         self.next.push(at, packet.len() as u32, packet);
     }
 
-    /// Sends the packets added so far to the writer.
+    /// Passes the packets added so far to the thread that writes the file.
     pub(crate) fn write(&mut self) {
         if self.next.bytes() > 0 {
             // If the disk is full, the writer has already ended, and `finish` returns its error.
@@ -41,10 +42,10 @@ impl GrowingCapture {
         }
     }
 
-    /// Waits until everything is written.
+    /// Waits until the whole capture is written.
     ///
     /// # Errors
-    /// If the file could not be written.
+    /// If the capture file could not be written.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.write();
         drop(self.written);

@@ -1,4 +1,4 @@
-//! Runs a program in its own PID and network namespaces that cannot outlive this process.
+//! Runs a program in its own PID and network namespaces; the program cannot outlive this process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,8 @@ use cwndlab_emu::Namespace;
 
 /// Runs a program in a network namespace until it ends.
 ///
-/// The program's parent is the first process of a new PID namespace: when it or the thread that
-/// started it ends, the kernel kills every process of the namespace.
+/// The program's parent is the first process of a new PID namespace. When this parent or the
+/// thread that started it ends, the kernel kills every process of the namespace.
 pub(crate) fn run(mut command: Command, inside: &Namespace) -> io::Result<ExitStatus> {
     let inside = inside.clone();
     // SAFETY: between fork and exec, only system calls are made and nothing is allocated.
@@ -28,7 +28,7 @@ pub(crate) fn run(mut command: Command, inside: &Namespace) -> io::Result<ExitSt
     ended
 }
 
-/// Becomes the first process of the PID namespace and returns in its child.
+/// Turns this process into the first process of the PID namespace, and returns in its child.
 fn begin(inside: &Namespace) -> io::Result<()> {
     // SAFETY: system calls whose only pointers are to constants.
     unsafe {
@@ -54,7 +54,7 @@ fn begin(inside: &Namespace) -> io::Result<()> {
     }
 }
 
-/// Reaps processes until the program ends, then exits with its status.
+/// Waits for all child processes until the program ends, and then exits with the program's status.
 fn watch(program: libc::pid_t) -> ! {
     // SAFETY: system calls only; the status lives during the call. Files are closed so that the
     // parent, which waits for the exec, does not wait for this process.
@@ -74,7 +74,8 @@ fn watch(program: libc::pid_t) -> ! {
     }
 }
 
-/// Makes this process's group the terminal's foreground group, if there is a terminal.
+/// Makes the process group of this process the foreground group of the terminal, if there is a
+/// terminal.
 fn take_terminal() {
     // SAFETY: system calls without pointers. SIGTTOU would stop a background process that makes
     // this call.

@@ -1,7 +1,7 @@
 //! Both ends of all flows: sockets, their applications and `TCP_INFO`.
 //!
-//! One thread acts at both ends of every flow, as in the simulator: a socket belongs to the
-//! namespace in which it was created, whichever thread uses it.
+//! One thread acts at both ends of every flow, as in the simulator. This is possible because a
+//! socket stays in the namespace in which it was created, whichever thread uses it.
 
 use std::net::Ipv4Addr;
 use std::{io, thread, time};
@@ -18,19 +18,20 @@ use crate::states::States;
 use crate::tcp_info::TcpInfo;
 use crate::watch::{Ends, FIRST_PORT, WakeUp};
 
-/// Interval of the samples from which means are computed, as in the simulator.
+/// Interval of the samples from which means over time are computed, as in the simulator.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Pause of the applications after they have read `MUCH`, if they did so shortly before, too. Data
-/// that arrive meanwhile wake no thread. Waking one on another processor is the largest cost of a
-/// write to a TUN device, which the emulator pays; at 1 Gbit/s, it writes several segments at once
-/// every 100 us. The receiver's TCP acknowledges them without its application.
+/// Pause of the applications after a large read, if the previous large read was shortly before.
+///
+/// Data that arrive during the pause wake no thread. Waking a thread on another processor is the
+/// largest cost of a write to a TUN device, and the emulator pays it: at 1 Gbit/s, it writes several
+/// segments at once every 100 us. The receiver's TCP acknowledges them without its application.
 const PAUSE: Duration = Duration::from_micros(100);
-/// Longest time between two reads after which the applications pause.
+/// Longest time between two large reads after which the applications pause.
 const CLOSE: Duration = Duration::from_micros(300);
-/// Fewest bytes after which they pause: four segments. At lower rates, segments arrive one by one,
-/// and TCP sends some of its acknowledgements when the application reads.
-const MUCH: u64 = 4 * 1448;
+/// Fewest bytes of a large read: four segments. At lower rates, segments arrive one by one, and TCP
+/// sends some of its acknowledgements when the application reads.
+const LARGE: u64 = 4 * 1448;
 
 /// The two ends of a flow.
 #[derive(Debug)]
@@ -40,10 +41,10 @@ pub(crate) struct FlowEnds {
     application: Application,
     pub(crate) record: FlowRecord,
     listener: Socket,
-    /// Sender and receiver; the accepting end is `None` until the connection is accepted.
+    /// Sockets of sender and receiver; the end that accepts the connection has `None` until then.
     sockets: [Option<Socket>; 2],
     connector: usize,
-    /// Address on which the accepting end listens.
+    /// Address on which the end that accepts the connection listens.
     server: (Ipv4Addr, u16),
     is_established: [bool; 2],
     has_started: bool,
@@ -57,10 +58,11 @@ pub(crate) struct FlowEnds {
 
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
-/// The listener in a token, beside the two sockets.
+/// Number that identifies the listening socket in a token, in addition to the two connected
+/// sockets.
 const LISTENER: usize = 2;
 
-/// The sender's part of a row of samples.
+/// The sender's part of a row of the table of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) info: TcpInfo,
@@ -74,11 +76,11 @@ pub(crate) struct AllEnds {
     poll: Poll,
     ends: Ends,
     wake_up: WakeUp,
-    /// Delay from the arrival of data until their reader is awake.
+    /// Delay from the arrival of data until the application that reads them is awake.
     pub(crate) waking: Durations,
-    /// Time from one read to the next if the data arrived before the reader waited.
+    /// Time from one read to the next, if the data arrived before the application waited.
     pub(crate) reading: Durations,
-    /// Present if samples are recorded.
+    /// Records of `TCP_INFO`; present if the scenario records samples.
     pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
     end: Time,
@@ -113,7 +115,7 @@ impl AllEnds {
         let mut next_sample = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
         let mut ready = Vec::new();
         let mut last_read = None;
-        let mut last_pause = Time::ZERO;
+        let mut last_large_read = Time::ZERO;
         loop {
             let now = clock.now();
             if next_mean <= now {
@@ -166,18 +168,18 @@ impl AllEnds {
                 self.ends.set(index, flow.record.window_end());
                 now = clock.now();
             }
-            if read_bytes >= MUCH {
-                if now.saturating_since(last_pause) < CLOSE {
+            if read_bytes >= LARGE {
+                if now.saturating_since(last_large_read) < CLOSE {
                     let pause = next.saturating_since(now).min(PAUSE);
                     thread::sleep(time::Duration::from_nanos(pause.as_nanos()));
                 }
-                last_pause = clock.now();
+                last_large_read = clock.now();
             }
         }
     }
 
-    /// Reads the final `TCP_INFO` of every sender at once: without the link, their timers soon
-    /// expire.
+    /// Reads the final `TCP_INFO` of every sender at once, because without the link their timers
+    /// soon expire.
     fn look_last(&mut self) -> io::Result<()> {
         for flow in &mut self.flows {
             flow.look()?;
@@ -236,14 +238,14 @@ impl FlowEnds {
         })
     }
 
-    /// The user's view of the application's performance.
+    /// The results of the application from the user's point of view.
     pub(crate) fn outcome(&self) -> Outcome {
         let start = self.config.start;
         let from = self.record.window_start();
         self.application.outcome(start, from, self.record.window_end())
     }
 
-    /// When the flow next acts without input.
+    /// Time at which the flow next acts without input.
     fn wake_time(&self) -> Time {
         if !self.has_started {
             return self.config.start;
@@ -292,7 +294,7 @@ impl FlowEnds {
         Ok(0)
     }
 
-    /// Lets the application act at one end; returns how many bytes it has read.
+    /// Lets the application act at one end of the flow; returns how many bytes it has read.
     fn serve(&mut self, end: usize, now: Time) -> io::Result<u64> {
         let Some(socket) = self.sockets[end].as_mut().filter(|_| self.has_started) else {
             return Ok(0);
@@ -333,7 +335,7 @@ impl FlowEnds {
         self.config.start < now && now <= self.record.window_end()
     }
 
-    /// Updates and returns the sender's `TCP_INFO`.
+    /// Updates and returns the `TCP_INFO` of the sender.
     fn look(&mut self) -> io::Result<Option<TcpInfo>> {
         let is_established = self.is_established[SENDER];
         if let Some(sender) = self.sockets[SENDER].as_ref().filter(|_| is_established) {
@@ -342,7 +344,7 @@ impl FlowEnds {
         Ok(self.info)
     }
 
-    /// Takes a sample for the means.
+    /// Takes a sample from which means are computed.
     fn handle_mean(&mut self, now: Time) -> io::Result<()> {
         if !self.is_alive(now) {
             return Ok(());
@@ -361,7 +363,7 @@ impl FlowEnds {
         Ok(())
     }
 
-    /// Records `TCP_INFO` of both ends.
+    /// Records the `TCP_INFO` of both ends.
     fn tell_states(&self, now: Time, states: &mut States) -> io::Result<()> {
         for end in [SENDER, RECEIVER] {
             let is_told = self.is_alive(now) && self.is_established[end];
@@ -372,7 +374,7 @@ impl FlowEnds {
         Ok(())
     }
 
-    /// Adds a row of samples.
+    /// Adds a row to the table of samples.
     fn handle_sample(&mut self, now: Time) -> io::Result<()> {
         let info = if self.is_alive(now) { self.look()? } else { None };
         let [_, delivered_bytes] = self.record.sent_and_delivered_bytes();

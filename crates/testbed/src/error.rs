@@ -1,4 +1,4 @@
-//! Reasons why a run is impossible.
+//! Reasons why a run on the kernel is impossible.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use cwndlab_link::ConfigError;
 use cwndlab_scenario::ScenarioError;
 use thiserror::Error;
 
-/// The reason why a run is impossible.
+/// The reason why a run on the kernel is impossible.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -19,7 +19,7 @@ pub enum RunError {
     /// The scenario needs a feature that the kernel backend does not have.
     #[error("{place}: the kernel backend does not support {what}")]
     Impossible {
-        /// Key of the scenario.
+        /// Place in the scenario, such as a key.
         place: String,
         /// The feature.
         what: &'static str,
@@ -30,12 +30,12 @@ pub enum RunError {
         cwndlab's implementation"
     )]
     UnknownAlgorithm {
-        /// Key of the scenario.
+        /// Place in the scenario, such as a key.
         place: String,
         /// Name of the algorithm.
         name: String,
     },
-    /// A shell's program could not be started.
+    /// The program of a shell could not be started.
     #[error("the program {program} could not be started: {error}")]
     Program {
         /// Name of the program.
@@ -43,7 +43,7 @@ pub enum RunError {
         /// The reason.
         error: io::Error,
     },
-    /// The machine or the user lacks a requirement.
+    /// The machine does not meet a requirement, or the user lacks a privilege.
     #[error("{0}")]
     Missing(String),
     /// A connection broke, or the kernel refused a socket.

@@ -40,11 +40,11 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Checks whether runs are possible: returns status 0, or 1 after printing the obstacle and a
-/// remedy on one line each.
+/// Checks whether runs on this kernel are possible. Returns status 0, or status 1 after printing
+/// the obstacle and a remedy on one line each.
 ///
 /// # Errors
-/// None that is known.
+/// No errors are known.
 pub fn main_of_check() -> Result<u8, String> {
     let _ = Right::acquire();
     let missing = what_is_missing();

@@ -1,5 +1,5 @@
-//! Runs a scenario on the running Linux kernel: real sockets in namespaces, the emulator between
-//! them, and the tables of the simulator.
+//! Runs a scenario on the Linux kernel of this machine: real sockets in network namespaces, the
+//! emulator between them, and the same tables as the simulator.
 //!
 //! ```text
 //!   applications -- sockets -- TUN 0 -- [ the emulated link ] -- TUN 1.. -- sockets -- applications
@@ -7,10 +7,11 @@
 //!        +-------------+---------------------+------------> flows, links, samples, events
 //! ```
 //!
-//! Applications and tables are those of the simulator, so that a column means the same in both.
-//! What `TCP_INFO` does not contain is measured at the emulator, which every packet crosses. The
-//! work runs in a separate process (`cwndlab-testbed`), because it needs privileges and a clock;
-//! [`protocol`] describes its requests. Nothing that it creates outlives that process.
+//! Applications and tables are those of the simulator, so a column has the same meaning in both.
+//! Values that `TCP_INFO` does not contain are measured at the emulator, which every packet
+//! crosses. The work runs in a separate process (`cwndlab-testbed`), because it needs privileges
+//! and a clock; [`protocol`] describes the requests to this process. All that the process creates
+//! ends with it.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! The current state of a link, for programs that watch a shell.
+//! The current state of an emulated link, for programs that display it beside a shell.
 
 use std::io::{self, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -17,15 +17,15 @@ use crate::capture::GrowingCapture;
 
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The last interval of both directions: to the program, then from it.
+/// The last interval of both directions: first towards the program, then from the program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Status(Arc<Mutex<[Interval; 2]>>);
 
-/// One direction during an interval.
+/// Counts of one direction of the link during an interval.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 struct Interval {
     rate_mbit_s: f64,
-    /// Mean time in the link of departed packets; `None` if none departed.
+    /// Mean time that departed packets spent in the link; `None` if no packet departed.
     delay_ms: Option<f64>,
     queue_pkts: u32,
     queue_bytes: u64,
@@ -38,11 +38,11 @@ pub(crate) struct LiveTap {
     status: Status,
     sums: [Sum; 2],
     next: Time,
-    /// Packets at the program's interface.
+    /// Capture of the packets at the program's interface.
     capture: Option<GrowingCapture>,
 }
 
-/// The port of the program's side.
+/// Port of the link on the program's side.
 const PROGRAM: u16 = 1;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ impl LiveTap {
     /// Ends the capture.
     ///
     /// # Errors
-    /// If it could not be written.
+    /// If the capture file could not be written.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.capture.map_or(Ok(()), GrowingCapture::finish)
     }
@@ -117,8 +117,8 @@ impl<L: Link<Frame> + Stages> Tap<L> for LiveTap {
     }
 }
 
-/// Hashes addresses, protocol and the first four bytes after the IP header (the ports of TCP and
-/// UDP), so that all packets of a connection have the same flow number.
+/// Number of a packet's flow: a hash of addresses, protocol and the first four bytes after the IP
+/// header (the ports of TCP and UDP). All packets of a connection have the same flow number.
 fn flow_of(packet: &[u8]) -> u32 {
     let header_bytes = usize::from(packet[0] & 0xf) * 4;
     let ports = packet.get(header_bytes..header_bytes + 4).unwrap_or(&[]);
@@ -127,8 +127,8 @@ fn flow_of(packet: &[u8]) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Serves the status, one line of JSON per interval, to every client of the abstract socket
-/// `@cwndlab-shell-PID` of this namespace.
+/// Sends the state of the link, one line of JSON per interval, to every client of the abstract
+/// socket `@cwndlab-shell-PID` of this namespace.
 pub(crate) fn publish(status: Status) -> io::Result<()> {
     let address = SocketAddr::from_abstract_name(format!("cwndlab-shell-{}", process::id()))?;
     let listener = UnixListener::bind_addr(&address)?;

@@ -1,8 +1,9 @@
-//! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output.
+//! The helper process `cwndlab-testbed`: reads requests from standard input and writes answers to
+//! standard output.
 //!
-//! Other uses: `cwndlab-testbed shell DESCRIPTOR PROGRAM...` runs a program behind a link;
-//! `cwndlab-testbed with-parent NUMBER PROGRAM...` runs a program that ends with its parent;
-//! `cwndlab-testbed check` prints the reason and exits with status 1 if this user cannot run
+//! Other uses: `cwndlab-testbed shell DESCRIPTOR PROGRAM...` runs a program behind a link.
+//! `cwndlab-testbed with-parent NUMBER PROGRAM...` runs a program that ends with its parent.
+//! `cwndlab-testbed check` exits with status 1 and prints the reason if this user cannot run
 //! studies on this kernel.
 
 #[cfg(target_os = "linux")]

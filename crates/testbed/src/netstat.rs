@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-/// TCP counters of a namespace by the kernel's names; zero counters are omitted.
+/// TCP counters of a network namespace under the kernel's names; counters that are zero are
+/// omitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Netstat {
     counters: BTreeMap<String, u64>,
 }
 
 impl Netstat {
-    /// Reads the counters of this thread's namespace.
+    /// Reads the TCP counters of this thread's namespace.
     pub(crate) fn read() -> io::Result<Self> {
         Ok(Self::parse(&fs::read_to_string("/proc/thread-self/net/netstat")?))
     }
 
-    /// The increases since `before`.
+    /// The increases of the counters since `before`.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         for (name, count) in &mut self.counters {
             *count = count.saturating_sub(before.of(name));

@@ -1,6 +1,6 @@
-//! Requests and answers of the helper: one JSON object per line.
+//! Requests and answers of the helper process: one JSON object per line.
 //!
-//! When its standard input ends, the helper ends and releases everything that it created.
+//! When its standard input ends, the helper process ends and releases everything that it created.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use cwndlab_emu::{Percentiles, Report};
 use cwndlab_scenario::{Events, FlowSummary, LinkSummary, Samples, Scenario};
 use serde::{Deserialize, Serialize};
 
-/// The kernel's names of algorithms that cwndlab has loaded.
+/// For each algorithm that cwndlab has loaded, its name in the kernel.
 pub type KernelNames = BTreeMap<String, String>;
 
 /// A request.
@@ -23,32 +23,35 @@ pub enum Request {
         /// Contents of the traces that the scenario names.
         #[serde(default)]
         traces: BTreeMap<String, String>,
-        /// The kernel's names of the scenario's algorithms, where they differ.
+        /// The kernel's names of algorithms in the scenario, where they differ from the scenario's
+        /// names.
         #[serde(default)]
         kernel_names: KernelNames,
-        /// File for the capture, if the scenario asks for one.
+        /// File for the capture, if the scenario requests a capture.
         #[serde(default)]
         capture: Option<PathBuf>,
-        /// File for `TCP_INFO` of both ends every 10 ms, if the scenario records samples.
+        /// File for the `TCP_INFO` of both ends every 10 ms, if the scenario records samples.
         #[serde(default)]
         states: Option<PathBuf>,
         /// Name of this run, shown to runs that wait for it.
         #[serde(default)]
         owner: String,
-        /// The machine is already reserved for this run by a helper that received `hold`.
+        /// Whether the machine is already reserved for this run by a helper process that received
+        /// `hold`.
         #[serde(default)]
         is_held: bool,
-        /// Keep processors from halting so that waits end on time; not useful where a machine's
-        /// time is counted in instructions.
+        /// Whether to keep processors from halting, so that waits end on time; not useful on a
+        /// machine whose time is counted in instructions.
         #[serde(default = "yes")]
         is_awake: bool,
     },
-    /// Exclude other studies from the machine, so that one study can run several scenarios at once.
+    /// Exclude other studies from the machine, so that one study can execute several runs at the
+    /// same time.
     Hold {
         /// Name of the study, shown to studies that wait for it.
         owner: String,
     },
-    /// Admit other studies again.
+    /// End the exclusion of other studies.
     Release {},
 }
 
@@ -56,51 +59,52 @@ fn yes() -> bool {
     true
 }
 
-/// An answer; each request has exactly one that is not `waiting`.
+/// An answer to a request; each request gets exactly one answer that is not `waiting`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Another study has the machine; the final answer follows later.
+    /// Another study is using the machine; the final answer follows later.
     Waiting {
-        /// Name of the other study; empty if unknown.
+        /// Name of the study that is using the machine; empty if unknown.
         owner: String,
     },
-    /// The run is over.
+    /// The run has ended; these are its results.
     Ran(Box<Ran>),
-    /// The machine is held or released.
+    /// The machine is reserved, or available again.
     Done,
     /// The request failed.
     Refused {
-        /// One sentence for people.
+        /// One sentence that explains the error to people.
         message: String,
     },
 }
 
-/// The result of a run; tables have the same rows and columns as the simulator's.
+/// The results of a run; the tables have the same rows and columns as those of the simulator.
 #[derive(Debug, Serialize)]
 pub struct Ran {
     /// One row for each flow.
     pub flows: Vec<FlowSummary>,
     /// One row for each stage.
     pub links: Vec<LinkSummary>,
-    /// Columns, if the scenario asks for them; undefined values are null.
+    /// Table of samples as columns, if the scenario requests it; undefined values are null.
     pub samples: Option<Samples>,
-    /// Columns, if the scenario asks for them.
+    /// Table of events as columns, if the scenario requests it.
     pub events: Option<Events>,
-    /// How well the machine kept up.
+    /// How well the machine emulated the link in real time.
     pub report: Report,
-    /// Further measurements by the kernel.
+    /// Further measurements of the kernel.
     pub kernel: KernelView,
 }
 
-/// Measurements by the kernel, beside the tables.
+/// Measurements of the kernel that are not part of the tables.
 #[derive(Debug, Serialize)]
 pub struct KernelView {
     /// Start of the run on the monotonic clock.
     pub began_ns: u64,
-    /// Numbers of the network namespaces: the network's, then each user's.
+    /// Numbers of the network namespaces: first that of the network side, then one for each user.
     pub namespaces: Vec<u64>,
-    /// Counters of each namespace for the run (`TcpExt` of `/proc/net/netstat`).
+    /// For each namespace, the increases of the kernel's counters during the run (`TcpExt` of
+    /// `/proc/net/netstat`).
     pub netstat: Vec<BTreeMap<String, u64>>,
     /// Delay from the arrival of data until the receiving application was awake.
     pub wake_time: Percentiles,

@@ -1,10 +1,11 @@
-//! A shell's access to the Internet: an HTTP proxy at the outer end of its link.
+//! Access to the Internet from a shell: an HTTP proxy at the outer end of the shell's link.
 //!
-//! A namespace behind a link reaches servers on this machine. To reach others by routing, the
-//! machine would have to forward packets and translate addresses, which is its owner's decision. A
-//! proxy needs neither, and because it is the far end of every connection over the link, its
-//! congestion control governs the downloads. Programs find it through the environment. In a nested
-//! shell, the environment still names the outermost proxy, which is reached across all links.
+//! A namespace behind a link reaches servers on this machine. To reach other servers by routing,
+//! the machine would have to forward packets and translate addresses, which only its owner should
+//! decide. A proxy needs neither. The proxy is the far end of every connection over the link, so
+//! its congestion control applies to downloads. Environment variables tell programs about the
+//! proxy. In a nested shell, the environment still names the outermost proxy, which is reached
+//! across all links.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,13 +16,13 @@ use cwndlab_emu::{Namespace, Right};
 
 const VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
 const PREFIX: &str = "http://100.64.";
-/// Longer than the request header of any program.
+/// Maximum length of a request header: longer than that of any program.
 const LONGEST_HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a proxy at `address` in the namespace `outside` that connects from this thread's
-/// namespace; opens none if the program reaches an outer proxy.
+/// Opens a proxy at `address` in the namespace `outside`; the proxy connects to servers from this
+/// thread's namespace. Opens no proxy if the program already uses an outer proxy.
 ///
-/// Returns the environment variables for programs.
+/// Returns the environment variables that programs need to find the proxy.
 pub(crate) fn offer(
     outside: &Namespace,
     address: Ipv4Addr,
@@ -54,14 +55,14 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Host and port of the machine's own proxy, as in `http://proxy.example:3128/`.
+/// Host and port of the machine's own proxy, from an address such as `http://proxy.example:3128/`.
 fn host_and_port(proxy: &str) -> Option<String> {
     let place = proxy.strip_prefix("http://").unwrap_or(proxy).trim_end_matches('/');
     let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
     place.contains(':').then(|| place.to_owned())
 }
 
-/// Serves one connection: resolves the requested server here and copies bytes in both directions.
+/// Serves one connection: looks up the requested server and copies bytes in both directions.
 fn serve(client: TcpStream, upstream: Option<&str>) -> io::Result<()> {
     if let Some(upstream) = upstream {
         return join(client, TcpStream::connect(upstream)?);
@@ -101,11 +102,12 @@ fn is_of_this_hop(line: &[u8]) -> bool {
     matches!(name.as_slice(), b"connection" | b"proxy-connection" | b"keep-alive")
 }
 
-/// A client's request to a proxy (RFC 9112 section 3.2).
+/// A client's request to an HTTP proxy (RFC 9112 section 3.2).
 #[derive(PartialEq, Eq, Debug)]
 struct Request {
     server: String,
-    /// Request line for the server; `None` if the client talks to the server directly (`CONNECT`).
+    /// Request line to forward to the server; `None` if the client communicates with the server
+    /// directly (`CONNECT`).
     forwarded: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs a scenario on the kernel of this machine.
+//! Runs a scenario on the Linux kernel of this machine.
 
 use std::fs;
 use std::io;
@@ -26,30 +26,31 @@ use crate::watch::{Ends, WakeUp, Watch, WatchedFlow};
 /// The result of a run on the kernel.
 #[derive(Debug)]
 pub struct KernelOutput {
-    /// The same tables as the simulator's.
+    /// The same tables as those of the simulator.
     pub output: RunOutput,
-    /// How well the machine kept up.
+    /// How well the machine emulated the link in real time.
     pub report: Report,
     /// `TCP_INFO` of both ends every 10 ms, if the scenario records samples; the module `states`
     /// describes the format.
     pub states: Option<Vec<u8>>,
-    /// Further measurements by the kernel.
+    /// Further measurements of the kernel.
     pub kernel: KernelView,
 }
 
 /// How a run gets exclusive use of the machine.
 #[expect(missing_debug_implementations, reason = "holds a function")]
 pub enum Turn<'a> {
-    /// Waits until no other study has it; the function receives the name of the study that has.
+    /// Waits until no other study uses the machine; the function receives the name of the study
+    /// that uses it.
     Wait(&'a str, Box<dyn FnOnce(&str) + 'a>),
-    /// The study already holds it, for several runs at once.
+    /// The study has already reserved the machine, for several runs at once.
     Held,
 }
 
-/// Runs a scenario in real time once the machine is free.
+/// Runs a scenario in real time as soon as the machine is available.
 ///
-/// TCP stacks are the kernel's, whatever the scenario names. With `is_awake`, the processors do not
-/// halt during the run.
+/// The TCP stack is that of the kernel, whatever stack profile the scenario names. With
+/// `is_awake`, the processors do not halt during the run.
 ///
 /// # Errors
 /// [`RunError`].

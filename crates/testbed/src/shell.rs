@@ -4,14 +4,14 @@
 //!   here:  this namespace -- TUN, port 0 [ link ] port 1, TUN -- a new namespace: the program
 //! ```
 //!
-//! The program has its own PID namespace: when its first process or this process ends, the kernel
-//! kills all of its processes. A nested shell uses the next addresses, so that a packet of the
-//! inner program crosses both links, and a server at the outermost end has the same address on
-//! every level. Other servers are reached by HTTP (see [`crate::proxy`]); this machine's own
-//! routing, forwarding and congestion control do not change.
+//! The program has its own PID namespace: when the program's first process or this process ends,
+//! the kernel kills all processes in the namespace. A nested shell uses the next addresses, so
+//! that a packet of the inner program crosses both links, and a server at the outermost end has
+//! the same address on every level. Other servers are reached by HTTP (see [`crate::proxy`]). The
+//! routing, forwarding and congestion control of the machine itself do not change.
 //!
-//! Without root, this machine's namespace cannot be given a device. The outer end of the link is
-//! then also a new namespace, in which only the proxy listens, and this machine's network is
+//! Without root, no device can be added to the machine's own namespace. The outer end of the link
+//! is then also in a new namespace, in which only the proxy listens, and the machine's network is
 //! reached only through the proxy.
 
 use std::collections::BTreeMap;
@@ -47,10 +47,10 @@ pub struct ShellSetup {
     /// Contents of the traces that the link names.
     #[serde(default)]
     pub traces: BTreeMap<String, String>,
-    /// Seed of the link's randomness.
+    /// Seed of the link's random numbers.
     pub seed: u64,
     /// The kernel's name of the congestion control for connections over the link, in both
-    /// directions, that do not select one.
+    /// directions, that do not select an algorithm.
     #[serde(default)]
     pub algorithm: Option<String>,
     /// Capture file for packets at the program's interface.
@@ -58,18 +58,18 @@ pub struct ShellSetup {
     pub capture: Option<PathBuf>,
 }
 
-/// Device of a namespace behind a link.
+/// Name of the network device in a namespace behind a link.
 const INNER_DEVICE: &str = "cwndlab-in";
-/// Addresses of outer and inner ends: level n has the numbers n and 128 + n in a network
-/// 100.64.x.0/24 (RFC 6598 section 7).
+/// Addresses of the outer and inner ends of links: level n has the numbers n and 128 + n in a
+/// network 100.64.x.0/24 (RFC 6598 section 7).
 const INWARD: u8 = 128;
 const INWARD_PREFIX_BITS: u8 = 25;
 const DEEPEST: u8 = 100;
 
-/// Runs a program behind a link, on this terminal, until it ends.
+/// Runs a program behind a link, on this terminal, until the program ends.
 ///
 /// # Errors
-/// If the link is invalid, a requirement of the machine is missing, or there is no such program.
+/// If the link is invalid, the machine does not meet a requirement, or the program does not exist.
 pub fn shell(
     setup: &ShellSetup,
     command: &[OsString],
@@ -125,7 +125,7 @@ pub fn shell(
     Ok((ended, report))
 }
 
-/// Lets the user's group send echo requests; ping(8) otherwise needs a capability.
+/// Permits the user's group to send echo requests; ping(8) otherwise needs a capability.
 fn permit_ping(inside: &Namespace) -> io::Result<()> {
     // SAFETY: takes no pointer.
     let group = unsafe { libc::getegid() };
@@ -141,7 +141,7 @@ fn prepared(command: &[OsString], place: &Place) -> Command {
     prepared
 }
 
-/// A link's pair of addresses.
+/// The pair of addresses at the two ends of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
     network: u8,
@@ -151,8 +151,8 @@ struct Place {
 impl Place {
     const FIRST: Self = Self { network: 0, level: 1 };
 
-    /// The first network if this namespace is not behind a link, else the next level of its
-    /// network.
+    /// The first network if this namespace is not behind a link; otherwise the next level of the
+    /// same network.
     fn find() -> io::Result<Self> {
         let Some([_, _, network, number]) =
             cwndlab_emu::address_of(INNER_DEVICE)?.map(|address| address.octets())
@@ -169,7 +169,7 @@ impl Place {
         Ok(Self { network, level })
     }
 
-    /// Creates the outer TUN, in the next network if another shell uses this one.
+    /// Creates the outer TUN device, in the next network if another shell uses this one.
     fn take(
         mut self,
         outside: &Namespace,
@@ -214,7 +214,7 @@ impl Place {
     }
 }
 
-/// Converts an exit status to a shell's status code.
+/// Converts the exit status of a process to the status code that shells use.
 pub fn status_code(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     u8::try_from(code).unwrap_or(1)
@@ -224,7 +224,7 @@ pub fn status_code(status: ExitStatus) -> u8 {
 /// DESCRIPTOR PROGRAM...`.
 ///
 /// # Errors
-/// One sentence for the caller.
+/// One sentence that explains the error to the caller.
 pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
     let [descriptor, command @ ..] = arguments else {
         return Err("usage: cwndlab-testbed shell DESCRIPTOR PROGRAM...".to_owned());

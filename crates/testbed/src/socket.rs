@@ -1,4 +1,4 @@
-//! Non-blocking TCP sockets of the kernel.
+//! Non-blocking TCP sockets of the Linux kernel.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -10,7 +10,7 @@ use cwndlab_units::Time;
 
 use crate::tcp_info::{self, TcpInfo};
 
-/// Data of the applications, which count bytes but ignore their content.
+/// Bytes that the applications send: only their number matters, not their content.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// A TCP socket: a connection or a listener.
@@ -18,9 +18,9 @@ static ZEROS: [u8; 65_536] = [0; 65_536];
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer_has_finished: bool,
-    /// The peer's end, or an error, follows the data that can still be read.
+    /// Whether the peer's end, or an error, follows the data that can still be read.
     has_ended: bool,
-    /// The first error of a read or write.
+    /// The first error of a read or a write.
     pub(crate) failure: Option<io::Error>,
 }
 
@@ -34,7 +34,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Listens at an address.
+    /// Listens for a connection at an address.
     pub(crate) fn listen(&self, address: Ipv4Addr, port: u16) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
         let (address, length) = socket_address(SocketAddrV4::new(address, port));
@@ -44,7 +44,7 @@ impl Socket {
         checked(unsafe { libc::listen(self.raw(), 8) }).map(drop)
     }
 
-    /// Accepts a connection; `None` if none is pending.
+    /// Accepts a connection; returns `None` if no connection is waiting.
     pub(crate) fn accept(&self) -> io::Result<Option<Self>> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: the peer's address is not requested, so null pointers are allowed.
@@ -87,7 +87,8 @@ impl Socket {
         Ok(TcpInfo::parse(self.state(&mut buffer)?))
     }
 
-    /// Like [`info`](Self::info), but returns the kernel's bytes, at the start of `buffer`.
+    /// Does the same as [`info`](Self::info), but returns the kernel's bytes, at the start of
+    /// `buffer`.
     pub(crate) fn state<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         let length = self.option(libc::IPPROTO_TCP, libc::TCP_INFO, buffer)?;
         Ok(&buffer[..length])
@@ -126,7 +127,7 @@ impl Socket {
         checked(status).map(|_| length as usize)
     }
 
-    /// Bytes moved by a call; zero if it would block or failed.
+    /// Bytes that a call read or wrote; zero if the call would block or failed.
     fn moved(&mut self, status: isize) -> usize {
         usize::try_from(status).unwrap_or_else(|_| {
             let error = io::Error::last_os_error();
@@ -174,7 +175,7 @@ impl Connection for Socket {
     }
 }
 
-/// States without a connection, from `linux/tcp_states.h`.
+/// Socket state before the connection is established, from `linux/tcp_states.h`.
 const TCP_SYN_SENT: u8 = 2;
 const TCP_CLOSE: u8 = 7;
 
@@ -199,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// An algorithm that every kernel permits without privileges.
+    /// An algorithm that every kernel permits to users without privileges.
     const ANYBODYS: &str = "reno";
 
     /// Both ends of a connection over the loopback device.

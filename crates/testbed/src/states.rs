@@ -1,4 +1,4 @@
-//! `TCP_INFO` of both ends of every flow, as written by the kernel.
+//! Records of the `TCP_INFO` of both ends of every flow, as the kernel returned it.
 
 use std::io;
 
@@ -7,15 +7,16 @@ use cwndlab_units::Time;
 use crate::socket::Socket;
 use crate::tcp_info;
 
-/// Consecutive records: nanoseconds since the start of the run (8 bytes), flow number (4), end, 0
-/// for the sender (2), length of the kernel's structure (2), and the structure.
+/// Consecutive records; each contains the nanoseconds since the start of the run (8 bytes), flow
+/// number (4), end, which is 0 for the sender (2), length of the kernel's structure (2), and the
+/// structure.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     records: Vec<u8>,
 }
 
 impl States {
-    /// Adds the `TCP_INFO` of a socket.
+    /// Adds a record with the `TCP_INFO` of a socket.
     pub(crate) fn take(
         &mut self,
         at: Time,

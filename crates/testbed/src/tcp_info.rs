@@ -1,8 +1,8 @@
-//! The kernel's description of a socket: `struct tcp_info` of `linux/tcp.h`.
+//! The kernel's description of a TCP socket: `struct tcp_info` of `linux/tcp.h`.
 
 use cwndlab_units::Duration;
 
-/// Length up to the last field that is read here; older kernels return less.
+/// Length of the structure up to the last field that this module reads; older kernels return less.
 ///
 /// The module `python/cwndlab/results/tcp_info.py` reads all fields.
 const KNOWN_BYTES: usize = 248;
@@ -11,13 +11,13 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// Offset of the socket's count of timeouts (since Linux 6.7).
 const TOTAL_RTO_AT: usize = 240;
 
-/// The state of a socket's sending half.
+/// The state of the sending side of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TcpInfo {
     pub(crate) ca_state: u8,
     pub(crate) srtt_us: u32,
     pub(crate) cwnd_pkts: u32,
-    /// `None` while it is infinite.
+    /// Slow start threshold; `None` while it is infinite.
     pub(crate) ssthresh_pkts: Option<u32>,
     pub(crate) in_flight_pkts: u32,
     pub(crate) pacing_rate_byte_s: Option<u64>,
@@ -25,12 +25,12 @@ pub(crate) struct TcpInfo {
     pub(crate) busy: Duration,
     pub(crate) rwnd_limited: Duration,
     pub(crate) sndbuf_limited: Duration,
-    /// `None` if the kernel does not count them.
+    /// Number of retransmission timeouts; `None` if the kernel does not count them.
     pub(crate) timeouts: Option<u64>,
 }
 
 impl TcpInfo {
-    /// Reads what the kernel wrote for `TCP_INFO`.
+    /// Reads the structure that the kernel returned for `TCP_INFO`.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut known = [0; KNOWN_BYTES];
         let length = bytes.len().min(KNOWN_BYTES);
@@ -60,7 +60,8 @@ impl TcpInfo {
     }
 }
 
-/// A buffer for the structure of any kernel, including unknown fields.
+/// Creates a buffer that is large enough for the structure of any kernel, including unknown
+/// fields.
 pub(crate) const fn buffer() -> [u8; 512] {
     [0; 512]
 }

@@ -1,4 +1,4 @@
-//! Traces that are part of a request.
+//! Traces whose contents are part of a request.
 
 use std::collections::BTreeMap;
 

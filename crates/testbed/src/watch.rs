@@ -9,12 +9,12 @@ use cwndlab_packet::{Flags, Flight, Pcap, Segment, SeqNumber, TcpPacket};
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
-/// Flow n listens at this port plus n.
+/// First port number: flow n listens at this port plus n.
 pub(crate) const FIRST_PORT: u16 = 10_000;
-/// How often the watch checks whether flows have ended.
+/// Interval at which the observer checks whether flows have ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The end of each flow, set by [`crate::ends`] and read by the watch.
+/// The time at which each flow ended, set by [`crate::ends`] and read by the observer.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends(Arc<Vec<AtomicU64>>);
 
@@ -32,18 +32,18 @@ impl Ends {
     }
 }
 
-/// Arrival of the first data while the applications waited; the watch sets it, and the ends use it
-/// to measure how long they took to wake up.
+/// Time at which the first data arrived while the applications waited. The observer sets this
+/// time; the ends use it to measure how long the applications took to wake up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WakeUp(Arc<AtomicU64>);
 
-/// No data have arrived.
+/// Value that means that no data have arrived.
 const NOTHING: u64 = 0;
-/// No application is waiting.
+/// Value that means that no application is waiting.
 const NOBODY: u64 = u64::MAX;
 
 impl WakeUp {
-    /// The applications begin to wait.
+    /// Marks that the applications begin to wait.
     pub(crate) fn wait(&self) {
         self.0.store(NOTHING, Ordering::Release);
     }
@@ -54,14 +54,15 @@ impl WakeUp {
         let _ = self.0.compare_exchange(NOTHING, now.as_nanos(), success, failure);
     }
 
-    /// The applications are awake; returns when the first data arrived, or `None`.
+    /// Marks that the applications are awake. Returns the time at which the first data arrived, or
+    /// `None`.
     pub(crate) fn end(&self) -> Option<Time> {
         let came = self.0.swap(NOBODY, Ordering::AcqRel);
         (came != NOTHING && came != NOBODY).then(|| Time::from_nanos(came))
     }
 }
 
-/// Observer of the link of a run.
+/// Observes the link of a run on the kernel.
 #[derive(Debug)]
 pub(crate) struct Watch {
     wake_up: WakeUp,
@@ -74,19 +75,19 @@ pub(crate) struct Watch {
     next_look: Time,
     sample_interval: Option<Duration>,
     next_sample: Time,
-    /// Starts of measurement windows still ahead, the next one last.
+    /// Starts of the measurement windows that have not begun; the next one is last.
     begins: Vec<Time>,
-    /// When links begin to count; never if they already do.
+    /// Time from which the link's counters start; never if they have already started.
     warm_up_end: Time,
     end: Time,
 }
 
-/// The packets of one flow at the link.
+/// Observes the packets of one flow at the link.
 #[derive(Debug)]
 pub(crate) struct WatchedFlow {
     pub(crate) record: FlowRecord,
     pub(crate) rows: Vec<Row>,
-    /// Present once data have been sent.
+    /// Data in flight; present once data have been sent.
     flight: Option<Flight>,
     direction: Direction,
     user: u16,
@@ -99,7 +100,7 @@ struct RttSum {
     samples: u64,
 }
 
-/// The link's part of a row of samples.
+/// The link's part of a row of the table of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) sent_bytes: u64,
@@ -143,7 +144,7 @@ impl Watch {
         }
     }
 
-    /// The flow of a packet, from its port number.
+    /// Finds the flow of a packet by its port number.
     fn find(&self, packet: &TcpPacket) -> Option<usize> {
         [packet.source.port, packet.destination.port]
             .into_iter()
@@ -192,7 +193,7 @@ impl WatchedFlow {
         }
     }
 
-    /// Handles a segment to the data sender.
+    /// Handles a segment that travels to the data sender.
     fn handle_answer(&mut self, now: Time, segment: &Segment) {
         let sent = self.flight.as_mut().and_then(|flight| flight.handle_answer(segment));
         if let Some(sent) = sent {

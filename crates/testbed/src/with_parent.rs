@@ -1,15 +1,16 @@
-//! Runs a program that the kernel kills when the parent ends, for whatever reason.
+//! Runs a program that the kernel kills when the program's parent ends, for whatever reason.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Replaces this process with a program; arguments are the parent's PID, the program and its
-/// arguments.
+/// Replaces this process with a program; the arguments are the parent's PID, the program and the
+/// program's arguments.
 ///
 /// # Errors
-/// If an argument is invalid, the parent has ended or there is no such program; one sentence.
+/// If an argument is invalid, the parent has ended, or the program does not exist; the text is one
+/// sentence.
 pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
     let [parent, program, rest @ ..] = arguments else {
         return Err("with-parent: needs a process ID and a program as arguments".to_owned());
