@@ -13,12 +13,12 @@ use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
 use crate::wire::{TOO_LONG, Wire, farther, stage, total};
 
-/// A link of a chain, and its place in the document.
+/// A link of a chain, and the place where the document describes this link.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) place: Place,
     pub(crate) link: Value,
-    /// A wire's reverse direction, if written.
+    /// Settings of a wire's reverse direction, if the document contains them.
     pub(crate) reverse: Option<Value>,
 }
 
@@ -29,7 +29,8 @@ impl Part {
         medium(&self.link)
     }
 
-    /// A wire's reverse direction; its delay is that of the forward direction unless written.
+    /// Settings of a wire's reverse direction; if they have no delay, the delay of the forward
+    /// direction applies.
     pub(crate) fn back(&self) -> Value {
         let mut back = self.reverse.clone().unwrap_or_else(|| json!({}));
         if !has(&back, "delay") && has(&self.link, "delay") {
@@ -38,8 +39,9 @@ impl Part {
         back
     }
 
-    /// A wire's written delays in both directions, and those of its packet trains;
-    /// those of the forward direction also apply to a reverse direction that is not written.
+    /// For each direction of a wire, the delay in the document, and the delay of the wire's packet
+    /// trains. If the document does not describe the reverse direction, the delays of the forward
+    /// direction apply to it.
     fn delays_ns(&self, files: &dyn Files) -> Refused<[[u64; 2]; 2]> {
         let delay_ns = |table: &Value| {
             let delay = known(&DURATION, table.get("delay"));
@@ -59,7 +61,8 @@ impl Part {
     }
 }
 
-/// The links of an expanded link's chain, in order; empty for a single wire or medium.
+/// The links of a chain, in order, after presets were expanded; empty if the link is a single
+/// wire, cell or Wi-Fi channel.
 pub(crate) fn parts(link: &Value, place: &Place, files: &dyn Files) -> Refused<Vec<Part>> {
     let stages = link.get("stage").and_then(Value::as_array).filter(|stages| !stages.is_empty());
     if let Some(stages) = stages {
@@ -89,7 +92,7 @@ pub(crate) fn parts(link: &Value, place: &Place, files: &dyn Files) -> Refused<V
     Ok(before)
 }
 
-/// A stage with the keys of its preset added.
+/// A stage of the chain with the keys of its preset added.
 fn part(stage: &Value, place: Place, files: &dyn Files) -> Refused<Part> {
     let one = |key: &str, message: String| vec![Problem::new(&place.key(key), message)];
     let mut own = stage.clone();
@@ -193,7 +196,8 @@ fn wires(part: &Part, rtt_ns: u64, server_ns: Option<u64>, files: &dyn Files) ->
     Ok(json!({"kind": "wire", "forward": [forward], "reverse": [reverse]}))
 }
 
-/// Adds the reverse direction of a folder of recordings, unless it is written.
+/// Adds the reverse direction recorded in a folder, unless the document describes the reverse
+/// direction.
 pub(crate) fn with_recorded(mut part: Part, files: &dyn Files) -> Refused<Part> {
     let Some(told) = Told::of(&part.link) else { return Ok(part) };
     let place = part.place.key("trace");
@@ -205,7 +209,7 @@ pub(crate) fn with_recorded(mut part: Part, files: &dyn Files) -> Refused<Part> 
     Ok(part)
 }
 
-/// The path of a cell or a Wi-Fi channel; sets the delay to the server, if given.
+/// The path of a cell or a Wi-Fi channel; if `server_ns` is given, sets the delay to the server.
 pub(crate) fn medium_path(
     kind: &'static str,
     link: &Value,
@@ -226,7 +230,7 @@ pub(crate) fn medium_path(
     Ok(path)
 }
 
-/// The sum of the delays of both directions of a medium's path.
+/// The sum of the one-way delays of both directions of a path with a cell or a Wi-Fi channel.
 fn medium_delay_ns(path: &Value) -> Option<u64> {
     let delay = |value: &Value| value.as_u64().unwrap_or(0);
     let wire_ns = delay(&path["wire_delay_ns"]);

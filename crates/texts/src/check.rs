@@ -1,8 +1,9 @@
-//! Checks that a document has only known keys, each with a value of the right form.
+//! Checks that a document contains only known keys, and that each value has the correct form.
 //!
-//! Required keys may be missing here, because a preset may add them; [`crate::convert`] reports
-//! missing keys later. Values that can be written in several ways are converted to one form:
-//! `loss = "1 %"` to `{ kind = "iid", share = "1 %" }`. Quantities remain text.
+//! A missing key is not an error in this module, because a preset may add the key;
+//! [`crate::convert`] reports missing keys later. A value that can be written in several ways is
+//! converted to one form: `loss = "1 %"` becomes `{ kind = "iid", share = "1 %" }`. Quantities
+//! remain text.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use crate::problem::{Place, Problem, nearest};
 use crate::quantity::{Quantity, QueueLimit};
 use crate::table::{Figure, Form, Short, Table};
 
-/// Returns the table in its standard form; adds errors to `problems`.
+/// Returns the table in its standard form; adds the errors that it finds to `problems`.
 pub(crate) fn checked_table(
     table: &'static Table,
     value: &Value,
@@ -61,7 +62,7 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
     Problem::new(place, format!("unknown key; {hint}"))
 }
 
-/// Name and path of each key in nested tables, down to `depth` levels.
+/// Names and paths of all keys in nested tables, down to `depth` levels.
 fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for key in table.keys {
@@ -85,7 +86,7 @@ fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
     found
 }
 
-/// Paths in nested tables to keys of this name.
+/// Paths of all keys with this name in nested tables.
 pub(crate) fn paths_to(table: &Table, name: &str) -> Vec<String> {
     let within = keys_within(table, DEEPEST_HINT).into_iter();
     within.filter(|&(key, _)| key == name).map(|(_, path)| path).take(MOST_HINTS).collect()
@@ -179,7 +180,8 @@ fn of_kinds(
     }
 }
 
-/// Checks a table whose kind is in a preset: it may have the keys of any kind.
+/// Checks a table without the key `kind`, whose kind a preset defines: keys of any kind are
+/// permitted.
 fn without_kind(
     kinds: &'static [&'static Table],
     given: &Map<String, Value>,
@@ -202,7 +204,7 @@ fn without_kind(
     Value::Object(found)
 }
 
-/// Expands a text to the table for which it is short; returns other values unchanged.
+/// Expands a text that stands for a table; returns any other value unchanged.
 fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
     let Value::String(text) = value else { return Ok(value.clone()) };
     let pairs = match short {
@@ -229,7 +231,7 @@ fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
 }
 
 impl Figure {
-    /// Reads a text as the scenario's number.
+    /// Reads a quantity as an integer in the scenario's unit.
     pub(crate) fn read(&self, value: &Value) -> Result<i64, String> {
         let count = self.quantity.read(value)?;
         let text = |count: i64| self.quantity.format(count.saturating_mul(self.scale));
@@ -247,7 +249,7 @@ impl Figure {
     }
 }
 
-/// Reads an integer, also as text, because all values in a one-line link are text.
+/// Reads an integer. A text is also accepted, because all values in a one-line link are text.
 pub(crate) fn whole(value: &Value, least: i64, most: i64) -> Result<i64, String> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),
@@ -306,10 +308,11 @@ fn word(value: &Value, words: &[&'static str]) -> Result<&'static str, String> {
     Err(format!("must be {others}{}{last}{hint}", if others.is_empty() { "" } else { " or " }))
 }
 
-/// Reads a quantity of a checked document.
+/// Reads a quantity from a document that was already checked.
 pub(crate) fn known(quantity: &Quantity, value: Option<&Value>) -> Option<i64> {
     value.and_then(|value| quantity.read(value).ok())
 }
 
-/// Maximum users or stations of a medium: association identifiers of IEEE 802.11.
+/// Maximum number of users of a cell or stations of a Wi-Fi channel: the number of association
+/// identifiers in IEEE 802.11.
 const MOST_ALIKE: i64 = 2007;

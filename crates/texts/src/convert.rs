@@ -1,4 +1,4 @@
-//! Conversion of a checked document to the scenario's numbers, with defaults for missing keys.
+//! Conversion of a checked document to the integers of a scenario, with defaults for missing keys.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,8 @@ use crate::merge::merged;
 use crate::problem::{Place, Problem};
 use crate::table::{Absent, Form, Key, Table};
 
-/// Converts a document's table to the scenario's; adds missing keys to `problems`.
+/// Converts a table of a document to the scenario's form; adds required keys that are missing to
+/// `problems`.
 pub(crate) fn scenario_table(
     table: &'static Table,
     given: &Value,
@@ -26,7 +27,7 @@ pub(crate) fn scenario_table(
     Value::Object(found)
 }
 
-/// The scenario's value of a key; `None` if the key has no value.
+/// The value of a key in the scenario's form; `None` if the key has no value.
 pub(crate) fn scenario_key(
     key: &'static Key,
     given: &Value,
@@ -54,7 +55,7 @@ pub(crate) fn scenario_key(
     }
 }
 
-/// Parses a default in the tables of keys.
+/// Parses the default value of a key.
 pub(crate) fn usual_value(text: &str) -> Value {
     serde_json::from_str(text).expect("the defaults of the tables are JSON")
 }
@@ -99,7 +100,8 @@ fn no_kind(kinds: &[&Table], place: &Place) -> Problem {
     )
 }
 
-/// Expands the items of a list, or a number of items, with the keys that they have in common.
+/// Expands a list of tables, or a number of equal tables; adds to each table the keys that all of
+/// them share.
 fn several(
     item: &'static Table,
     written: Option<&Value>,
@@ -129,7 +131,7 @@ fn several(
     each.map(|(n, one)| scenario_table(item, one, &place.item(n), problems)).collect()
 }
 
-/// Checks and converts a table that was combined from several.
+/// Checks and converts a table that was combined from several tables.
 pub(crate) fn whole_table(
     table: &'static Table,
     given: &Value,

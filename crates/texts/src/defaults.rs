@@ -1,5 +1,5 @@
-//! A scenario's path without its default values: this remains the same if a later version adds keys
-//! with defaults.
+//! A scenario's path without values that equal their defaults: the result stays the same if a
+//! later version adds keys with defaults.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::keys::{CELL_PATH, LINK_STAGE, WIFI_PATH};
 use crate::problem::Place;
 use crate::table::{Absent, Form, Key, Table};
 
-/// The path without kinds and default values.
+/// The path without kinds and without values that equal their defaults.
 pub fn without_defaults(path: &Value) -> Value {
     match path["kind"].as_str() {
         Some("cell") => table_rest(&CELL_PATH, path),
@@ -28,7 +28,7 @@ pub fn without_defaults(path: &Value) -> Value {
     }
 }
 
-/// Whether a value of the scenario is the default of its key.
+/// Whether a value of the scenario equals the default of its key.
 pub(crate) fn is_usual(key: &'static Key, value: &Value) -> bool {
     let Absent::Is(text) = key.absent else { return value.is_null() };
     let usual = Value::from_iter([(key.name, usual_value(text))]);
@@ -81,7 +81,8 @@ fn stage_rest(stage: &Value) -> Value {
     found
 }
 
-/// A queue without its kind and without default settings of its discipline.
+/// A queue without its kind and without settings of its queueing discipline that equal their
+/// defaults.
 fn queue_rest(queue: &Value) -> Value {
     let form = LINK_STAGE.key("aqm").map(|key| key.form);
     let Some(Form::Kinds(kinds, _)) = form else { return queue.clone() };

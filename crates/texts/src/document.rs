@@ -11,7 +11,7 @@ use crate::problem::{Place, Problem};
 /// The content of a TOML text, with line numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document {
-    /// Name of the file in error messages.
+    /// Name of the file, for error messages.
     pub name: String,
     /// The top-level table.
     pub value: Value,
@@ -20,10 +20,10 @@ pub struct Document {
 }
 
 impl Document {
-    /// Parses a text, which error messages call `name`.
+    /// Parses a TOML text; error messages refer to it as `name`.
     ///
     /// # Errors
-    /// If the text is not TOML; the message names line and column.
+    /// If the text is not TOML; the message contains line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));
@@ -43,7 +43,8 @@ impl Document {
         Ok(Self { name: name.to_owned(), value: Value::Object(value), lines })
     }
 
-    /// Two lines for a problem: place, key and value as in the file, then the error.
+    /// Describes a problem in two lines: the place, key and value as in the file, and then the
+    /// error.
     pub fn explain(&self, problem: &Problem) -> String {
         let mut place = problem.place.clone();
         let line = loop {
@@ -59,7 +60,7 @@ impl Document {
     }
 }
 
-/// The key as it is written, and its value unless that is a table or a list.
+/// The key as written in the document, and its value unless the value is a table or a list.
 pub(crate) fn describe(document: &Value, place: &Place) -> String {
     match value_at(document, place) {
         Some(Value::Object(_) | Value::Array(_)) | None => place.to_string(),
@@ -67,7 +68,7 @@ pub(crate) fn describe(document: &Value, place: &Place) -> String {
     }
 }
 
-/// The value at a place.
+/// The value at a place in the document.
 pub(crate) fn value_at<'a>(document: &'a Value, place: &Place) -> Option<&'a Value> {
     use crate::problem::Step;
     place.0.iter().try_fold(document, |value, step| match step {

@@ -1,12 +1,14 @@
-//! A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
+//! Parser for a link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1
+//! %`.
 //!
-//! The line may begin with the name of a preset, a TOML file or `trace:PATH`. Then follow keys of a
-//! study's `[link]` table, separated by commas; a key of a nested table is written with dots.
-//! Quotes around a value or a path keep its commas. The line is converted to such a table.
+//! The line may begin with the name of a preset, a TOML file or `trace:PATH`. After this come keys
+//! of a study's `[link]` table, separated by commas; a key of a nested table is written with dots.
+//! A value or a path that contains commas needs quotation marks. The result is the equivalent
+//! `[link]` table.
 
 use serde_json::{Map, Value};
 
-/// Converts a line to the `[link]` table; does not check values.
+/// Converts a one-line link to the `[link]` table, without checking the values.
 ///
 /// # Errors
 /// If `text` is empty, or has a duplicate key or a key without a value.
@@ -36,7 +38,8 @@ struct Pair<'a> {
     value: &'a str,
 }
 
-/// The `key=value` pairs of a line; each begins at its start or after a comma outside quotes.
+/// The `key=value` pairs of a one-line link; a pair begins at the start of the line or after a
+/// comma outside quotation marks.
 fn pairs_of(text: &str) -> Vec<Pair<'_>> {
     let mut begins: Vec<(usize, usize, usize)> = Vec::new(); // of the comma, the key, the value
     let mut candidate = Some((0, 0));
@@ -64,12 +67,13 @@ fn pairs_of(text: &str) -> Vec<Pair<'_>> {
     begins.iter().zip(ends).map(pair).collect()
 }
 
-/// The path in `trace:PATH`; `None` if the line begins with anything else.
+/// The path of a line that begins with `trace:PATH`; `None` for any other line.
 fn path_of(head: &str) -> Option<&str> {
     head.split_once(':').filter(|(kind, _)| HEADS.contains(kind)).map(|(_, path)| path)
 }
 
-/// The text after a quoted value, which may contain commas; `None` if the value is not quoted.
+/// The text after a value in quotation marks, which may contain commas; `None` if the value has no
+/// quotation marks.
 fn behind_quotes(value: &str) -> Option<&str> {
     let value = value.trim_start();
     let quote = value.chars().next().filter(|first| QUOTES.contains(first))?;
@@ -78,7 +82,7 @@ fn behind_quotes(value: &str) -> Option<&str> {
     next.is_none_or(|next| next == ',').then_some(behind)
 }
 
-/// Inserts a value at a key with dots.
+/// Inserts a value into nested tables; dots in the key separate the levels.
 fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(), String> {
     let mut place = table;
     let mut parts: Vec<&str> = key.split('.').collect();
@@ -96,7 +100,8 @@ fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(),
     Ok(())
 }
 
-/// A number without a unit is a count; quotation marks around text are optional.
+/// Converts a value: a number without a unit is a count, and other values are text with optional
+/// quotation marks.
 fn plain(text: &str) -> Value {
     if let Some(inside) = unquoted(text) {
         return Value::from(inside);
@@ -108,7 +113,7 @@ fn plain(text: &str) -> Value {
     }
 }
 
-/// A text without its quotation marks; `None` if it has none.
+/// A text without its quotation marks; `None` if the text has no quotation marks.
 fn unquoted(text: &str) -> Option<&str> {
     QUOTES.iter().find_map(|&quote| {
         let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;

@@ -1,4 +1,4 @@
-//! The figures in a link's table, with their paths.
+//! The numbers in a link's table, with their paths.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use crate::keys::LINK;
 use crate::quantity::QueueLimit;
 use crate::table::{Form, Table};
 
-/// Each figure of a checked link in its smallest unit, with its path, such as
-/// `link.cell.user.downlink`. The share of an independent loss is also listed under the path of the
-/// loss.
+/// Each number of a checked link in its smallest unit, with its path, such as
+/// `link.cell.user.downlink`. The share of packets that an independent loss drops is also listed
+/// under the path of the loss.
 pub fn counts_of(link: &Value) -> Vec<(String, i64)> {
     let mut found = Vec::new();
     of_table(&LINK, link, "link", &mut found);

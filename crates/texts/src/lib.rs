@@ -1,11 +1,11 @@
 //! Link descriptions written by people, and their conversion to the path of a scenario.
 //!
-//! A link is a table of keys, or a line that is the short form of such a table. It may name a
-//! preset, whose keys apply unless the link has the same keys. The tables in `keys` define
-//! everything that can be written; the reader, its error messages, the scenario's numbers and the
-//! JSON Schema are derived from them. [`checked_link`] checks that keys are known and values have
-//! the right form; [`resolve`] adds the preset and the defaults and returns the path. No file is
-//! opened here: the caller provides [`Files`].
+//! A link is a table of keys, or a line that is the short form of this table. The link may name a
+//! preset; each key of the preset applies unless the link has the same key. The tables in `keys`
+//! define all keys and their values; the reader, its error messages, the scenario's numbers and
+//! the JSON Schema are derived from these tables. [`checked_link`] checks that keys are known and
+//! that values have the correct form; [`resolve`] adds the preset and the defaults and returns the
+//! path. This crate opens no file: the caller implements [`Files`].
 
 mod chain;
 mod check;

@@ -1,4 +1,5 @@
-//! A link as a table or a line, and which of its keys exclude or require each other.
+//! A link as a table or a line, and the rules by which keys of a link exclude or require each
+//! other.
 
 use serde_json::{Map, Value};
 
@@ -8,9 +9,10 @@ use crate::keys::{LINK, LINK_STAGE};
 use crate::parts::{has, medium};
 use crate::problem::{Place, Problem};
 
-/// Converts a link's table or line to the standard form; adds errors to `problems`.
+/// Converts a link's table or line to the standard form; adds the errors that it finds to
+/// `problems`.
 ///
-/// Keys that a preset may provide can be missing.
+/// A missing key is not an error if a preset may provide the key.
 pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
     let table = match written {
         Value::String(line) => match parse_inline(line) {
@@ -34,7 +36,7 @@ pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>)
     link
 }
 
-/// Renames `log`, the key in older files, to `trace`, also in the links of a chain.
+/// Renames the key `log`, which older files use, to `trace`, also in the links of a chain.
 fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Option<Value> {
     let Value::Object(keys) = table else { return Some(table) };
     if keys.contains_key("log") && keys.contains_key("trace") {
@@ -83,7 +85,7 @@ pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
     links(link, place).into_iter().find_map(|(link, place)| beside_medium(link, &place))
 }
 
-/// The first key of a link that is not allowed next to its medium.
+/// The first key that a cell or a Wi-Fi channel does not permit beside itself in a link.
 fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
     let medium = medium(link)?;
     if has(link, "cell") && has(link, "wifi") {
@@ -105,13 +107,13 @@ fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
     Some(Problem::new(&place.key(key), message))
 }
 
-/// The keys of a wire that a link itself has.
+/// The keys that apply to a wire and are written in the link's own table.
 fn wire_keys(link: &Value) -> Vec<&str> {
     let keys = link.as_object().map(Map::keys).into_iter().flatten().map(String::as_str);
     keys.filter(|key| LINK_STAGE.key(key).is_some() && has(link, key)).collect()
 }
 
-/// The first key of a checked link that lacks a key that it requires.
+/// The first key of a checked link that requires a key which the link does not have.
 pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     // A preset may provide the missing key.
     for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
@@ -134,7 +136,7 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     None
 }
 
-/// The link and the links of its chain.
+/// The link itself and the links of its chain.
 fn links<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     let chain = link.get("stage").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let each = chain.iter().enumerate();
@@ -143,7 +145,7 @@ fn links<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     core::iter::once((link, place.clone())).chain(wire).chain(inner).collect()
 }
 
-/// Like [`links`], with the reverse directions of wires.
+/// The link itself, the links of its chain, and the reverse directions of their wires.
 fn wires<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     let with_back = |(link, place): (&'a Value, Place)| {
         let back = link.get("reverse").map(|reverse| (reverse, place.key("reverse")));

@@ -1,10 +1,12 @@
-//! Merging of two documents, of which one has precedence: a link's own keys over its preset's.
+//! Merges two documents; if both have a key, one document has precedence, as a link does over its
+//! preset.
 
 use serde_json::Value;
 
 use crate::table::{Form, Table};
 
-/// Returns `own` with the keys that only `base` has; tables of different kinds are not merged.
+/// Returns `own` with the keys added that only `base` has. Tables of different kinds are not
+/// merged.
 pub(crate) fn merged(form: &Form, base: &Value, own: &Value) -> Value {
     if !base.is_object() || !own.is_object() {
         return own.clone();

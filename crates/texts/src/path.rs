@@ -1,4 +1,4 @@
-//! The path of a scenario: both directions, with defaults filled in.
+//! The path of a scenario: both directions of a link, with defaults filled in.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
 use crate::wire::{TOO_LONG, Wire, farther, stage, total};
 
-/// The result of resolving a link.
+/// The path that results from a link's description.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolved {
     /// The path in the scenario's form.
@@ -28,11 +28,11 @@ type Refused<T> = Result<T, Vec<Problem>>;
 /// A wire's table and its place in the document.
 type Written = (Place, Value);
 
-/// Resolves both directions of a link that [`crate::checked_link`] has checked.
+/// Converts both directions of a link that [`crate::checked_link`] has checked to a path.
 ///
 /// # Errors
-/// If something is missing, unknown or out of range; the place of each problem begins with `link`
-/// or `reverse_link`.
+/// If a key is missing or unknown, or a value is out of range; the place of each problem begins
+/// with `link` or `reverse_link`.
 pub fn resolve(
     link: Option<&Value>,
     reverse_link: Option<&Value>,
@@ -89,12 +89,12 @@ fn one(place: &Place, message: &str) -> Vec<Problem> {
 /// Adds the preset's keys to a link and expands its short keys to tables.
 ///
 /// # Errors
-/// If the preset does not exist, or its keys and the link's own exclude each other.
+/// If the preset does not exist, or if keys of the preset and of the link exclude each other.
 pub fn expand(link: &Value, files: &dyn Files) -> Result<Value, Vec<Problem>> {
     expanded(link, &Place::of("link"), files).map(|both| both.link)
 }
 
-/// A reverse link with its preset's keys.
+/// A link for the reverse direction, with the keys of its preset.
 fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
     let reverse = expanded(written, back, files)?.link;
     if let Some(kind) = medium(&reverse) {
@@ -115,14 +115,14 @@ fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
     }
 }
 
-/// A required key that a wire lacks after its preset has been applied.
+/// The required key that a wire still lacks after its preset was applied.
 fn lacking_wire(link: &Value, place: &Place) -> Option<Problem> {
     let mut link = link.clone();
     link.as_object_mut()?.remove("preset");
     lacking(&link, place)
 }
 
-/// The wires of the uplink, if it has a rate or other settings of its own.
+/// The wires of the uplink, if the uplink has a rate or other settings of its own.
 fn reverse_wires(
     reverse_link: Option<Value>,
     forward: &[Part],
@@ -163,7 +163,8 @@ fn reverse_wires(
     Ok(found.into_iter().map(|part| (part.place, part.link)).collect())
 }
 
-/// The path of wires, and whether the uplink's wires are links.
+/// The path of a link that consists of wires, and whether the uplink has a rate and a queue of its
+/// own.
 fn wires(
     forward: Vec<Written>,
     reverse: Vec<Written>,
@@ -218,7 +219,7 @@ fn wires(
 }
 
 impl Told {
-    /// The reference to a wire's trace, if it has one.
+    /// The reference to the trace of a wire, if the wire has a trace.
     pub(crate) fn of(table: &Value) -> Option<Self> {
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {

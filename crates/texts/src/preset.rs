@@ -1,8 +1,8 @@
-//! Presets: the file of a named link, and a link with its preset's keys added.
+//! Presets: reads the file of a named link, and adds the preset's keys to a link.
 //!
 //! A preset has a title, a `[link]`, optionally a `[reverse_link]`, and optionally tables
-//! `[period.NAME]` with the differences at certain times of day. Its sources and ranges are not
-//! read here.
+//! `[period.NAME]` with the keys that differ at certain times of day. This module does not read
+//! the preset's sources and ranges.
 
 use serde_json::{Map, Value};
 
@@ -17,14 +17,14 @@ use crate::problem::{Place, Problem};
 use crate::short_keys::{SHORT_KEYS, spelt_out};
 use crate::table::Form;
 
-/// A preset's description of its link.
+/// The description of a link in a preset.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Preset {
     /// The document, with each table in its standard form.
     pub document: Value,
 }
 
-/// A link with its preset's keys, and the preset's reverse link.
+/// A link with its preset's keys added, and the reverse link of the preset.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expanded {
     /// The link's table.
@@ -37,7 +37,7 @@ impl Preset {
     /// Reads the file of a preset, or a file that contains only the keys of a link.
     ///
     /// # Errors
-    /// If it is not a preset; the text names file, line and key of each problem.
+    /// If the file is not a preset; the text contains file, line and key of each problem.
     pub fn read(file: &PresetFile) -> Result<Self, String> {
         let document = Document::parse(&file.name, &file.text)?;
         let mut problems = Vec::new();
@@ -62,7 +62,8 @@ impl Preset {
         Ok(preset)
     }
 
-    /// The link's keys in a period; if the period is unknown, the known periods as the error.
+    /// The keys of the preset's link in a period of the day; if the period is unknown, the error
+    /// lists the known periods.
     fn at(&self, period: Option<&str>) -> Result<Value, Vec<String>> {
         let link = &self.document["link"];
         let Some(period) = period else { return Ok(link.clone()) };
@@ -110,7 +111,7 @@ fn checked_document(document: &Value, problems: &mut Vec<Problem>) -> Value {
     Value::Object(found)
 }
 
-/// Makes paths of traces relative to the preset's file.
+/// Makes the paths of traces relative to the preset's file.
 fn find_traces(link: &mut Value, folder: &str) {
     for key in ["trace", "light_trace"] {
         if let Some(Value::String(trace)) = link.get_mut(key) {
@@ -180,7 +181,7 @@ pub(crate) fn expanded(
     Ok(Expanded { link, reverse_link })
 }
 
-/// Explains that a medium does not have a wire's key, and names the equivalent key.
+/// The error for a wire's key in a cell or a Wi-Fi channel; suggests the equivalent key.
 fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
     let (what, table) = match medium {
         "cell" => ("cell", &CELL_PATH),
@@ -200,8 +201,9 @@ fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
     format!("this is a key of wires, but {name} is a {what}; {instead}")
 }
 
-/// Merges the preset's keys and the link's own. A table with a `kind` in the link replaces the
-/// preset's table, except for a medium, which is merged with a preset's of the same kind.
+/// Adds the preset's keys to the link's own. A table with a `kind` in the link replaces the table
+/// of the preset, except that two media of the same kind (two cells, or two Wi-Fi channels) are
+/// merged.
 fn with_own_keys(given: &Value, own: &Value) -> Value {
     let mut both = given.as_object().cloned().unwrap_or_default();
     let says = |key: &str| own.get(key).is_some();

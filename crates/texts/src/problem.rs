@@ -1,8 +1,8 @@
-//! Errors in what people wrote, and their places.
+//! Errors in documents that people wrote, and the places of these errors.
 
 use core::fmt;
 
-/// One step on the way to a value: a key of a table, or a position in a list.
+/// One step of the path to a value: a key of a table, or a position in a list.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Step {
     /// A key of a table.
@@ -11,7 +11,7 @@ pub enum Step {
     Item(usize),
 }
 
-/// The way from the top-level table to a value.
+/// The path from the top-level table to a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Place(pub Vec<Step>);
 
@@ -56,12 +56,12 @@ fn bare(key: &str) -> String {
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { format!("{key:?}") }
 }
 
-/// An error at a place, with its remedy.
+/// An error at a place in a document, with its remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Place of the value, or of the missing value.
+    /// Place of the incorrect or missing value.
     pub place: Place,
-    /// The error and the remedy.
+    /// The error and its remedy, for people.
     pub message: String,
 }
 
@@ -77,8 +77,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The most similar known word: the one with most letters in common with `name` in the same order,
-/// if these are at least six tenths of both words.
+/// The known word that is most similar to `name`: the one that has most letters in common with
+/// `name` in the same order, if these are at least six tenths of both words.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().take(LONGEST_NAME).collect();
     let mut best: Option<(usize, usize, &str)> = None;
@@ -93,7 +93,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, _, word)| word)
 }
 
-/// Number of letters that both words have in common in the same order.
+/// Number of letters that two words have in common in the same order.
 fn common(one: &[char], other: &[char]) -> usize {
     let mut before = vec![0; other.len() + 1];
     for letter in one {

@@ -1,17 +1,20 @@
-//! Quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %"), read exactly.
+//! Parser for quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %"), without
+//! rounding.
 //!
-//! A quantity is converted to an integer number of its smallest unit: bits per second, nanoseconds,
-//! bytes, parts per billion. Greater precision is an error, and so is a number without a unit.
-//! [`Quantity::format`] writes the shortest text that is read as the same number.
+//! A quantity is converted to an integer number of its smallest unit: bits per second,
+//! nanoseconds, bytes, parts per billion. A value that is more precise than this unit is an error,
+//! and so is a number without a unit. [`Quantity::format`] writes the shortest text that is read
+//! as the same number.
 
 use serde_json::Value;
 
-/// The spelling of one kind of quantity. The first `written` units are used for output.
+/// A kind of quantity, such as a rate, and the units in which it can be written. Only the first
+/// `written` units are used for output.
 #[derive(Debug)]
 pub struct Quantity {
-    /// Name in the tables of keys.
+    /// Name of the quantity in the tables of keys.
     pub name: &'static str,
-    /// Name in error messages.
+    /// Name of the quantity in error messages.
     pub noun: &'static str,
     /// Valid examples.
     pub examples: &'static [&'static str],
@@ -24,15 +27,15 @@ pub struct Quantity {
 /// Limits on the value of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bounds {
-    /// Any value that fits.
+    /// Any value that fits a 64-bit integer.
     None,
     /// May be negative.
     Signed,
-    /// Neither 0 nor above a maximum; the text explains 0.
+    /// Above 0 and not above a maximum; the text explains why 0 is an error.
     Within(i64, &'static str),
-    /// Not 0; the text explains.
+    /// Above 0; the text explains why 0 is an error.
     Positive(&'static str),
-    /// Not above a maximum; the text explains.
+    /// Not above a maximum; the text explains why a larger value is an error.
     Most(i64, &'static str),
 }
 
@@ -40,7 +43,7 @@ impl Quantity {
     /// Reads a value of a document as an integer number of the smallest unit.
     ///
     /// # Errors
-    /// If the value is not this quantity; the text says what to write.
+    /// If the value is not this quantity; the text shows what to write.
     pub fn read(&self, value: &Value) -> Result<i64, String> {
         match value {
             Value::String(text) => self.parse(text),
@@ -124,7 +127,7 @@ impl Quantity {
     }
 }
 
-/// Limit of a queue.
+/// Limit on the length of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// Packets.
@@ -141,7 +144,7 @@ impl QueueLimit {
     /// Reads the limit of a queue.
     ///
     /// # Errors
-    /// If the value is not a limit; the text says what to write.
+    /// If the value is not a limit of a queue; the text shows what to write.
     pub fn read(value: &Value) -> Result<Self, String> {
         let text = value.as_str().unwrap_or_default().trim();
         if text == UNLIMITED {
@@ -182,7 +185,7 @@ impl core::fmt::Display for QueueLimit {
 /// The word for an unlimited queue.
 pub const UNLIMITED: &str = "unlimited";
 
-/// A number with at most 30 digits before and after the point.
+/// A decimal number with at most 30 digits before and after the decimal point.
 #[derive(Clone, Copy, Debug)]
 struct Number<'a> {
     whole: &'a str,
@@ -244,7 +247,8 @@ fn greatest_common_divisor(mut one: u128, mut other: u128) -> u128 {
     one
 }
 
-/// `count / factor` without rounding, for a `factor` with no primes but 2 and 5.
+/// Writes `count / factor` as a decimal number without rounding; `factor` must have no prime
+/// factors other than 2 and 5.
 fn decimal(count: u64, factor: u64) -> String {
     let (whole, mut rest) = (count / factor, u128::from(count % factor));
     let factor = u128::from(factor);
@@ -257,7 +261,7 @@ fn decimal(count: u64, factor: u64) -> String {
     if digits.is_empty() { whole.to_string() } else { format!("{whole}.{digits}") }
 }
 
-/// The quantity with this name: `rate`, `duration`, `size`, `share` and so on.
+/// The quantity with the given name: `rate`, `duration`, `size`, `share` and so on.
 pub fn quantity(name: &str) -> Option<&'static Quantity> {
     QUANTITIES.iter().copied().find(|quantity| quantity.name == name)
 }
@@ -402,7 +406,7 @@ pub static FREQUENCY: Quantity = Quantity {
     bounds: Bounds::None,
 };
 
-/// Examples of a queue's limit.
+/// Examples of a queue's limit, for error messages.
 pub(crate) const QUEUE_EXAMPLES: &[&str] = &["250 packets", "64 KiB", "1 BDP", UNLIMITED];
 
 const NO_ROOM: &str = "a queue of 0 would let no packet through; the packet in transmission \

@@ -1,14 +1,14 @@
-//! Size of a wire's queue: in packets, in bandwidth-delay products, and the default.
+//! Size of a wire's queue in packets and in bandwidth-delay products, and its default.
 
 use serde_json::Value;
 
-/// Bytes of a full packet, without the link's framing.
+/// Bytes of a full-sized packet, without the bytes that the link adds.
 pub(crate) const FULL_PACKET_BYTES: u64 = 1500;
 const SMALLEST_DEFAULT_PACKETS: u128 = 10; // initial window, RFC 6928 section 2
 const SMALLEST_TRACE_PACKETS: u128 = 250; // a recording's rate rises far above its mean
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// The rate and base round-trip time of a queue.
+/// A bandwidth-delay product: a rate and a base round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Product {
     pub(crate) bits_per_sec: u64,
@@ -17,8 +17,8 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// Number of full packets in this many thousandths of the product, rounded up; saturates at the
-    /// maximum.
+    /// Number of full-sized packets in `milli_bdp` thousandths of the bandwidth-delay product,
+    /// rounded up; at most the maximum of the type.
     pub(crate) fn packets(self, milli_bdp: u64) -> u128 {
         let packet_bits = u128::from(8 * (FULL_PACKET_BYTES + self.framing_bytes));
         let product = u128::from(self.bits_per_sec) * u128::from(self.rtt_ns);
@@ -26,7 +26,7 @@ impl Product {
         scaled.map_or(u128::MAX, |bits| bits.div_ceil(NS_PER_S * 1000 * packet_bits))
     }
 
-    /// The default limit of a queue: 1 BDP, for a trace at its mean rate.
+    /// The default limit of a queue: 1 BDP, computed for a trace from its mean rate.
     pub(crate) fn default_packets(self, is_trace: bool) -> u128 {
         let least = if is_trace { SMALLEST_TRACE_PACKETS } else { SMALLEST_DEFAULT_PACKETS };
         self.packets(1000).max(least)
@@ -40,20 +40,20 @@ pub struct QueueSize {
     pub packets: u64,
     /// Size in bandwidth-delay products.
     pub bdp: f64,
-    /// The rate; for a trace, its mean.
+    /// The rate of the wire; for a trace, its mean rate.
     pub bits_per_sec: u64,
     /// The base round-trip time.
     pub rtt_ns: u64,
-    /// Whether the rate is that of a trace.
+    /// Whether the rate of the wire is given by a trace.
     pub is_trace: bool,
-    /// Whether the size equals the default.
+    /// Whether the size equals the default limit of a queue.
     pub is_default: bool,
 }
 
-/// The size of the queue of a scenario's wire on a path of this round-trip time; `None` if the
-/// queue is managed, unlimited, limited in bytes or without a rate. `server_ns` is the one-way part
-/// of the round-trip time between the link and the server, which the default does not include.
-/// `mean_bits_per_sec` returns a trace's mean rate by its name.
+/// The size of the queue of a wire in a scenario, on a path with this round-trip time. Returns
+/// `None` if the queue is managed, unlimited, limited in bytes or without a rate. `server_ns` is
+/// the one-way delay between the link and the server; the default size ignores this part of the
+/// round-trip time. `mean_bits_per_sec` returns the mean rate of a trace by the trace's name.
 pub fn queue_size(
     stage: &Value,
     rtt_ns: u64,

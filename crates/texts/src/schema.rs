@@ -1,4 +1,4 @@
-//! The JSON Schema of a link, generated from the tables of keys.
+//! The JSON Schema of a link, generated from the tables that define its keys.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,10 @@ use crate::keys::LINK;
 use crate::quantity::QUEUE_EXAMPLES;
 use crate::table::{Absent, Form, Key, Short, Table};
 
-/// The definitions of a link's table and of all nested tables, by name.
+/// The JSON Schema definitions of a link's table and of all nested tables, by name.
 ///
-/// Keys that a preset may provide are not required; in tables that must be complete, required keys
-/// are.
-/// needed is.
+/// A key that a preset may provide is not marked as required. Required keys are marked only in
+/// tables that must be complete.
 pub fn link_definitions() -> Value {
     let mut found = BTreeMap::new();
     define(&LINK, false, &mut found);

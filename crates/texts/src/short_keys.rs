@@ -1,8 +1,8 @@
-//! Short keys, each of which stands for several keys of a cell or a Wi-Fi channel.
+//! Short keys of a link; each stands for several keys of a cell or a Wi-Fi channel.
 //!
-//! They apply after any preset and change its keys: `speed = "120 km/h"` sets the Doppler shift and
-//! the speed of shadowing, `bandwidth = "60 MHz"` the carrier's width. The result is as if the long
-//! keys had been written.
+//! Short keys apply after the preset and change its keys: `speed = "120 km/h"` sets the Doppler
+//! shift and the speed of shadowing, and `bandwidth = "60 MHz"` sets the width of the carrier. The
+//! result is the same as with the long keys.
 
 use serde_json::{Map, Value, json};
 
@@ -120,7 +120,8 @@ fn cell_layers(cell: &Value, layers: &Value) -> Result<Value, String> {
     }
 }
 
-/// Sets one scheme for both directions; in UMTS only HSDPA has several.
+/// Sets the same modulation and coding scheme in both directions; in UMTS, only HSDPA has several
+/// schemes.
 fn cell_mcs(cell: &Value, scheme: &Value) -> Result<Value, String> {
     let fixed = json!({"adaptation": {"kind": "fixed", "scheme": scheme}});
     match (radio(cell), cell["radio"]["downlink"]["kind"].as_str()) {
@@ -156,7 +157,7 @@ fn cell_coverage(cell: &Value, ratio: &Value) -> Result<Value, String> {
     Ok(json!({"user": {"downlink": DECIBEL.format(ratio_mdb), "uplink": uplink}}))
 }
 
-/// Sets the Doppler shift, and shadows with the same length in metres as for a walker.
+/// Sets the Doppler shift, and shadowing that is as long in metres as for a pedestrian.
 fn cell_speed(cell: &Value, text: &Value) -> Result<Value, String> {
     let user = one_user(cell)?;
     let speed_mm_s = speed_mm_s(text.as_str().unwrap_or_default())?;
@@ -207,7 +208,7 @@ fn speed_mm_s(text: &str) -> Result<f64, String> {
     if speed > 0.0 { Ok(speed * factor) } else { Err(fail()) }
 }
 
-/// Parses `every 30 s, 40 ms`.
+/// Parses a handover such as `every 30 s, 40 ms`: the interval, then the interruption.
 fn cell_handover(_: &Value, text: &Value) -> Result<Value, String> {
     let (interval, interruption) =
         two_times(text, "every ", "write for example \"every 30 s, 40 ms\"")?;
@@ -215,7 +216,8 @@ fn cell_handover(_: &Value, text: &Value) -> Result<Value, String> {
     Ok(json!({"handover": handover}))
 }
 
-/// Parses `after 100 ms, every 40 ms`: silence, then a cycle; users stay connected.
+/// Parses a DRX setting such as `after 100 ms, every 40 ms`: the time without traffic, then the
+/// DRX cycle. Users without traffic stay connected.
 fn cell_drx(cell: &Value, text: &Value) -> Result<Value, String> {
     let (after, cycle) =
         two_times(text, "after ", "write for example \"after 100 ms, every 40 ms\"")?;
@@ -241,11 +243,12 @@ fn two_times(text: &Value, begin: &str, remedy: &str) -> Result<(String, String)
     Ok((first.to_owned(), second.to_owned()))
 }
 
-/// LTE's bandwidths, 3GPP TS 36.101 table 5.6-1.
+/// Bandwidths of LTE and their numbers of resource blocks, 3GPP TS 36.101 table 5.6-1.
 const RESOURCE_BLOCKS: [(&str, u32); 6] =
     [("1.4 MHz", 6), ("3 MHz", 15), ("5 MHz", 25), ("10 MHz", 50), ("15 MHz", 75), ("20 MHz", 100)];
 
-/// Carrier frequencies of the presets in hertz: the bands that most networks of a technology use.
+/// Carrier frequencies of the presets in hertz: for each technology, the band that most networks
+/// use.
 const CARRIERS: [(&str, f64); 3] = [("umts", 2.1e9), ("lte", 2.6e9), ("nr", 3.5e9)];
 
 const LIGHT_M_S: f64 = 299_792_458.0;
@@ -253,7 +256,7 @@ const LIGHT_M_S: f64 = 299_792_458.0;
 /// 3 km/h, the speed for which the presets' shadowing is specified.
 const WALK_MM_S: f64 = 833.0;
 
-/// Settings that keep silent users connected.
+/// Settings that keep users without traffic connected.
 const CONNECTED: [(&str, &str); 4] = [
     ("inactivity", "24 h"),
     ("promotion_least", "0 s"),

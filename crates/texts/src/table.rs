@@ -1,18 +1,18 @@
-//! Tables of keys: the definition of everything that can be written, from which the reader, its
-//! error messages, the scenario's numbers and the JSON Schema are derived.
+//! Tables of keys: they define everything that users can write in a link. The reader, its error
+//! messages, the scenario's numbers and the JSON Schema are derived from these tables.
 
 use crate::quantity::{DECIBEL, DURATION, FREQUENCY, LENGTH, POWER, Quantity, RATE, SHARE, SIZE};
 
-/// A table of a document: the keys that it may have.
+/// A table of a document, defined by the keys that it may have.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// Name in the JSON Schema.
+    /// Name of the table in the JSON Schema.
     pub(crate) name: &'static str,
     /// Description.
     pub(crate) about: &'static str,
-    /// Value of its key `kind`, if other tables are allowed in its place.
+    /// Value of the table's key `kind`, if tables of other kinds are allowed in the same place.
     pub(crate) kind: Option<&'static str>,
-    /// Its keys, except `kind`.
+    /// The table's keys, except `kind`.
     pub(crate) keys: &'static [Key],
 }
 
@@ -21,11 +21,11 @@ pub(crate) struct Table {
 pub(crate) struct Key {
     /// Name in documents.
     pub(crate) name: &'static str,
-    /// Name in the scenario; empty if it has no such key.
+    /// Name of the key in the scenario; empty if the scenario has no such key.
     pub(crate) si: &'static str,
-    /// Form of the value.
+    /// Form of the key's value.
     pub(crate) form: Form,
-    /// What applies if the key is absent.
+    /// The value that applies if the key is absent.
     pub(crate) absent: Absent,
     /// Description.
     pub(crate) about: &'static str,
@@ -34,11 +34,11 @@ pub(crate) struct Key {
 /// Form of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// A quantity, which is converted to an integer.
+    /// A quantity, which is converted to an integer of the scenario.
     Figure(Figure),
     /// A queue limit.
     Queue,
-    /// An integer in this range.
+    /// An integer in the range from `least` to `most`.
     Whole { least: i64, most: i64 },
     /// True or false.
     Flag,
@@ -48,44 +48,49 @@ pub(crate) enum Form {
     Word(&'static [&'static str]),
     /// A table.
     Table(&'static Table),
-    /// A table of one of these kinds, or a text that is short for it.
+    /// A table of one of these kinds, or a text that stands for such a table.
     Kinds(&'static [&'static Table], Short),
-    /// A table, or a text that is short for it.
+    /// A table, or a text that stands for this table.
     TableOrText(&'static Table, Short),
     /// A list of values of this form.
     List(&'static Form),
-    /// A list of tables, or their number; the key `alike` contains what they have in common.
+    /// A list of tables, or the number of equal tables; the key `alike` contains the settings that
+    /// all of them share.
     Several { item: &'static Table, alike: &'static str },
-    /// A table that applies to all, or a list of tables that are used in turn.
+    /// One table that applies to all users, or a list of tables that are assigned to the users in
+    /// turn.
     OneOrList(&'static Table),
 }
 
-/// Conversion of a quantity to a number of the scenario.
+/// Conversion of a quantity to an integer of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figure {
     /// The quantity.
     pub(crate) quantity: &'static Quantity,
-    /// Number of the quantity's smallest units in one of the scenario's units.
+    /// Number of the quantity's smallest units in one unit of the scenario.
     pub(crate) scale: i64,
-    /// Minimum in the scenario's units.
+    /// Minimum value in the scenario's unit.
     pub(crate) least: i64,
-    /// Maximum in the scenario's units.
+    /// Maximum value in the scenario's unit.
     pub(crate) most: i64,
 }
 
-/// The table for which a text is short.
+/// How a text is converted to the table for which it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Short {
-    /// The table of the kind that the text names.
+    /// The text is the kind of the table.
     Kind,
-    /// The table of this kind with the text at this key.
+    /// The table has this kind, and the text becomes the value of this key.
     Key { kind: &'static str, key: &'static str },
-    /// After one of these words: the table of that kind with the remaining text at the paired key.
-    /// Any other text: as for `Key`.
+    /// If the text begins with one of these words, the table has the kind with this name, and the
+    /// rest of the text becomes the value of the key paired with the word. Any other text is
+    /// converted as in `Key`.
     Worded { words: &'static [(&'static str, &'static str)], kind: &'static str, key: &'static str },
-    /// The table with the texts before and after the comma; without a comma, `remedy` is the error.
+    /// The texts before and after the comma become the values of two keys; a text without a comma
+    /// is an error with this `remedy`.
     Pair { first: &'static str, second: &'static str, remedy: &'static str },
-    /// The table of kind `word`, or of `kind` with the texts before and after the comma.
+    /// If the text equals `word`, the table has the kind `word`. Otherwise, the table has the kind
+    /// `kind`, and the texts before and after the comma become the values of two keys.
     KindOrPair {
         word: &'static str,
         kind: &'static str,
@@ -95,14 +100,14 @@ pub(crate) enum Short {
     },
 }
 
-/// What applies if a key is absent.
+/// The value that applies if a key is absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Absent {
     /// The key is required.
     Needed,
-    /// There is no value.
+    /// The key then has no value.
     Nothing,
-    /// This default value, as JSON.
+    /// The key then has this default value, as JSON.
     Is(&'static str),
 }
 
@@ -111,7 +116,7 @@ impl Table {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The names of its keys, sorted, with `kind` if it has one.
+    /// The names of the table's keys, sorted, with `kind` if the table has a kind.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
         names.extend(self.kind.map(|_| "kind"));
@@ -138,7 +143,7 @@ pub(crate) const fn optional(
     Key { name, si, form, absent: Absent::Nothing, about }
 }
 
-/// A key with a default, as JSON.
+/// A key with a default, which is written as JSON.
 pub(crate) const fn usual(
     name: &'static str,
     si: &'static str,
@@ -153,7 +158,7 @@ const fn figure(quantity: &'static Quantity, scale: i64, least: i64, most: i64) 
     Form::Figure(Figure { quantity, scale, least, most })
 }
 
-/// Maximum of the scenario's counters.
+/// Maximum of counters in the scenario: they have 32 bits.
 pub(crate) const MOST_COUNT: i64 = u32::MAX as i64;
 
 pub(crate) const TIME: Form = figure(&DURATION, 1, 0, i64::MAX);

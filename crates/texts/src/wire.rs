@@ -1,4 +1,4 @@
-//! A wire of a path: its rate, queue and impairments in the scenario's form.
+//! A wire of a path: its rate, its queue and its impairments in the scenario's form.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::quantity::{DURATION, QueueLimit, RATE, SIZE, UNLIMITED};
 use crate::queue::{FULL_PACKET_BYTES, Product};
 use crate::table::{Form, MOST_COUNT};
 
-/// A wire's checked keys and their place.
+/// The checked keys of a wire and their place in the document.
 #[derive(Debug)]
 pub(crate) struct Wire<'a> {
     pub(crate) table: &'a Value,
@@ -24,24 +24,24 @@ pub(crate) struct Wire<'a> {
 struct Speed {
     /// The rate in the scenario's form.
     rate: Value,
-    /// The rate, or a trace's mean rate; `None` if unlimited.
+    /// The rate in bits per second, or the mean rate of a trace; `None` if the rate is unlimited.
     bits_per_sec: Option<u64>,
     framing_bytes: u64,
     is_trace: bool,
 }
 
-/// Packet trains of a wire.
+/// Packet trains that a wire follows while the load is light.
 struct Light {
     name: String,
     after_ns: u64,
-    /// The part of their delays that is propagation.
+    /// The part of the packet trains' delays that is propagation.
     busy_delay_ns: u64,
-    /// Size of the first packet of each train, if it is not a full one.
+    /// Size of the first packet of each train, if it is smaller than the other packets.
     first_bytes: Option<u64>,
 }
 
 impl<'a> Wire<'a> {
-    /// The wire written at a place.
+    /// The wire at a place in the document.
     pub(crate) fn of((place, table, way): &'a (Place, Value, Way)) -> Self {
         Self { table, place: place.clone(), way: *way }
     }
@@ -54,12 +54,12 @@ impl<'a> Wire<'a> {
         known(&SIZE, self.table.get(key)).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// Its propagation delay, if written.
+    /// The propagation delay of the wire, if the document contains it.
     pub(crate) fn delay_ns(&self) -> Option<u64> {
         self.duration("delay")
     }
 
-    /// Whether anything but its delay can take time.
+    /// Whether the wire has anything besides its delay that can take time.
     pub(crate) fn takes_time(&self) -> bool {
         ["rate", "trace", "jitter"].into_iter().any(|key| has(self.table, key))
     }

@@ -1,4 +1,4 @@
-//! The figures of a scenario's cell or Wi-Fi channel, as people write them.
+//! The settings of a cell or a Wi-Fi channel in a scenario, written as users write them.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::defaults::is_usual;
 use crate::keys::{CELL_PATH, WIFI_PATH};
 use crate::table::{Figure, Form, Table};
 
-/// Path and text of each figure of a medium that differs from its default.
+/// Path and text of each setting of a cell or a Wi-Fi channel that differs from its default.
 pub fn figures_of(path: &Value) -> Vec<(String, String)> {
     let table = if path["kind"] == "cell" { &CELL_PATH } else { &WIFI_PATH };
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ fn figures(form: &Form, value: &Value, path: &str, found: &mut Found) {
     }
 }
 
-/// The items of a list of tables; equal items only once.
+/// The settings of a list of tables; consecutive equal tables are listed once.
 fn items(item: &'static Table, all: &[Value], path: &str, found: &mut Found) {
     let mut at = 0;
     while let Some(one) = all.get(at) {

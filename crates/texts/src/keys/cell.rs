@@ -1,4 +1,4 @@
-//! Keys of a radio cell. For sources, see the module `cellular` of the simulator's links.
+//! Keys of a radio cell. The module `cellular` of the simulator's links cites the sources.
 
 use super::queue::{
     ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, EARLY_DISCARD, FQ_CODEL, PIE, POLICE_KEYS,

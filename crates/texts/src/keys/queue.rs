@@ -111,7 +111,7 @@ pub(crate) static DUAL_PI2: Table = Table {
     keys: DUAL_PI2_KEYS,
 };
 
-/// The keys of DualPI2 in any table.
+/// The keys of DualPI2, for wires, cells and Wi-Fi channels.
 pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
     usual(
         "target",

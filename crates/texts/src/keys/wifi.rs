@@ -1,4 +1,4 @@
-//! Keys of a Wi-Fi channel. For sources, see the module `wifi` of the simulator's links.
+//! Keys of a Wi-Fi channel. The module `wifi` of the simulator's links cites the sources.
 
 use super::queue::{ACK_FILTER, ACK_THINNING, DUAL_PI2_KEYS};
 use crate::table::{

@@ -1,4 +1,4 @@
-//! Keys of a wire, a chain of wires, and a link as a whole.
+//! Keys of a wire, of a chain of wires, and of a link as a whole.
 
 use super::cell::CELL_PATH;
 use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, ECN, FQ_CODEL, PIE, POLICE_KEYS};
@@ -457,7 +457,7 @@ const WIRE: &[Key] = &[
     TRANSITION,
 ];
 
-/// Other keys of a link, which may be a preset or a medium.
+/// Further keys of a link that is a preset, a cell or a Wi-Fi channel.
 const PRESET_OR_MEDIUM: &[Key] = &[
     optional(
         "preset",
