@@ -4,10 +4,10 @@ use core::fmt;
 
 use thiserror::Error;
 
-/// An error in a trace.
+/// An error in a trace file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct TraceError {
-    /// The number of the line, from 1, if the error is on one line.
+    /// The number of the line with the error, from 1; `None` if the error is not on one line.
     pub line: Option<usize>,
     /// The problem.
     #[source]
@@ -33,10 +33,10 @@ impl fmt::Display for TraceError {
     }
 }
 
-/// An error in a folder that contains a recording.
+/// An error in a folder with the files of a recording.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct FolderError {
-    /// The name of the file with the error, if the error is in one file.
+    /// The name of the file with the error; `None` if the error is not in one file.
     pub file: Option<String>,
     /// The error.
     #[source]
@@ -78,12 +78,12 @@ pub enum TraceProblem {
     /// A line is too long for a trace.
     #[error("the line is longer than {0} bytes: is this file a trace?")]
     LongLine(usize),
-    /// A word is not what the line requires.
+    /// A line contains a word of the wrong kind.
     #[error("`{found}` is not {wanted}")]
     NotANumber {
         /// The text, shortened.
         found: String,
-        /// What the line requires.
+        /// The kind of word that the line requires.
         wanted: &'static str,
     },
     /// A number is negative.
@@ -94,74 +94,74 @@ pub enum TraceProblem {
     TooLarge {
         /// The text, shortened.
         found: String,
-        /// The limit with its unit.
+        /// The maximum with its unit.
         most: &'static str,
     },
-    /// A time is earlier than that of the line above.
+    /// The time in a line is earlier than that in the line before.
     #[error("the time {found} follows the later time {previous}: sort the lines by time")]
     Unordered {
-        /// The time of this line.
+        /// The time in the line with the error.
         found: String,
-        /// The time of the line above.
+        /// The time in the line before.
         previous: String,
     },
-    /// The numbers decrease, so they may be rates instead of times.
+    /// The numbers in a file decrease, so they may be rates instead of times.
     #[error(
         "the time {found} follows the later time {previous}: sort the lines by time, or, if the \
          numbers are rates, write for example column = \"1\", unit = \"Mbit/s\""
     )]
     TimesOrRates {
-        /// The number of this line as a time.
+        /// The number in the line with the error, as a time.
         found: String,
-        /// The number of the line above.
+        /// The number in the line before, as a time.
         previous: String,
     },
-    /// The trace lasts for no time.
+    /// The trace has a duration of zero.
     #[error("the last time is 0 ms: the trace repeats after its last time, which must be positive")]
     NoDuration,
-    /// All rates of a log are 0.
+    /// All rates in a log are 0.
     #[error("every rate in the trace is 0: at least one must be positive")]
     NoRate,
     /// A gzip file cannot be unpacked.
     #[error("the gzip file is {0}: download or compress it again")]
     Gzip(&'static str),
-    /// The file is of another kind.
+    /// The file is of another kind; the value names this kind and the remedy.
     #[error("this file is {0}")]
     Foreign(&'static str),
-    /// A setting is not a known unit.
+    /// An option does not name a known unit.
     #[error("`{found}` is not a known unit; write for example {key} = \"{example}\"")]
     UnknownUnit {
-        /// Name of the setting.
+        /// Name of the option.
         key: &'static str,
         /// Its value.
         found: String,
         /// A valid value.
         example: &'static str,
     },
-    /// A setting names a column that does not exist.
+    /// An option names a column that does not exist.
     #[error(
         "there is no column \"{wanted}\"; the columns are {columns}: write one of them as \
         \"{key}\""
     )]
     NoColumn {
-        /// Name of the setting.
+        /// Name of the option.
         key: &'static str,
-        /// The column in the setting.
+        /// The column that the option names.
         wanted: String,
         /// The existing columns.
         columns: String,
     },
-    /// The column of the rate is unclear.
+    /// It is unclear which column contains the rate.
     #[error(
         "{why}; the columns are {columns}: name the column of the rate, for example column = \
         \"{example}\""
     )]
     WhichColumn {
-        /// Why: no column or several columns may be the rate.
+        /// The reason: either no column or several columns may contain the rate.
         why: &'static str,
         /// The existing columns.
         columns: String,
-        /// A column that may be the rate.
+        /// A column that may contain the rate.
         example: String,
     },
     /// Rows of a table have different numbers of columns.
@@ -170,11 +170,11 @@ pub enum TraceProblem {
          number of columns in every line"
     )]
     Uneven {
-        /// Number of the line, from 1.
+        /// Number of the line with the error, from 1.
         line: usize,
-        /// Number of columns in that line.
+        /// Number of columns in the line with the error.
         found: usize,
-        /// Number of columns in the line above.
+        /// Number of columns in the line before.
         before: usize,
     },
     /// The unit of a column is unclear.
@@ -183,32 +183,32 @@ pub enum TraceProblem {
          unit = \"{example}\""
     )]
     WhichUnit {
-        /// Number and name of the column.
+        /// Number and name of the column whose unit is unclear.
         column: String,
-        /// One of its values.
+        /// One of the column's values.
         value: String,
         /// A possible unit.
         example: &'static str,
     },
-    /// The unit of a column of times is unclear.
+    /// The unit of a column with times is unclear.
     #[error(
         "column {column} has times that differ by {step}, without a unit: write time_unit = \
          \"ms\" or time_unit = \"s\""
     )]
     WhichTimeUnit {
-        /// Number and name of the column.
+        /// Number and name of the column with the times.
         column: String,
-        /// Difference between consecutive times.
+        /// Difference between two consecutive times.
         step: String,
     },
-    /// A cell is not what its column requires.
+    /// A cell of a table contains a value of the wrong kind.
     #[error("column {column}: `{found}` is not {wanted}")]
     BadCell {
-        /// Number and name of the column.
+        /// Number and name of the cell's column.
         column: String,
         /// The text, shortened.
         found: String,
-        /// What the column requires.
+        /// The kind of value that the column requires.
         wanted: &'static str,
     },
     /// The JSON file is not a trace.
@@ -217,19 +217,19 @@ pub enum TraceProblem {
     /// An iperf report has no intervals.
     #[error("this iperf3 report contains no intervals: run iperf3 with -i 1")]
     NoIntervals,
-    /// The file describes the link only while the load is light.
+    /// The file describes only how the link behaves under light load.
     #[error(
         "this file contains base delays and short packet trains: write its name as light_trace, \
          beside a trace that was recorded under load, or name CellReplay's folder as trace"
     )]
     PacketTrains,
-    /// A packet of a train arrives before one that was sent earlier.
-    #[error("the arrival {0} ms follows a later one: sort the arrivals of each train")]
+    /// A packet of a train arrives before a packet that was sent earlier.
+    #[error("the arrival {0} ms follows a later arrival: sort the arrivals of each train")]
     UnorderedPackets(String),
-    /// The trains have too many packets.
+    /// The packet trains contain too many packets.
     #[error("the trace has more than {0} packets: shorten it")]
     TooManyPackets(usize),
-    /// A folder does not contain CellReplay's files.
+    /// A folder does not contain the files of CellReplay.
     #[error(
         "a folder is a trace only if it contains CellReplay's files down-pdo and up-pdo, or \
          down-heavy-pdo and up-heavy-pdo; this folder contains {0}"
@@ -246,7 +246,7 @@ impl TraceProblem {
     }
 }
 
-/// Shortens a text for a message.
+/// Shortens a text for use in an error message.
 pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}...", &text[..end]),

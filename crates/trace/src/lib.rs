@@ -1,8 +1,9 @@
-//! Recorded links: Mahimahi traces, throughput logs, and other file forms that are converted to
-//! them.
+//! Recorded links: Mahimahi traces, throughput logs, and other files, which are converted to one
+//! of these two forms.
 //!
-//! [`read()`] accepts any recording and detects its form. All functions take bytes, because the
-//! caller reads the files, and never panic. A parsed trace is shared, so cloning it is cheap.
+//! [`read()`] accepts a recorded link in any supported form and detects the form. All functions
+//! take bytes, because the caller reads the files. No input causes a panic. Cloning a parsed trace
+//! is cheap, because clones share their data.
 
 mod error;
 mod light;
@@ -36,9 +37,9 @@ pub enum RateTrace {
 /// The kinds of recorded links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceKind {
-    /// A delivery opportunity on each line, in milliseconds.
+    /// Each line contains the time of a delivery opportunity in milliseconds.
     Mahimahi,
-    /// A time in seconds and a rate in Mbit/s on each line.
+    /// Each line contains a time in seconds and a rate in Mbit/s.
     Log,
 }
 
@@ -52,19 +53,21 @@ impl core::fmt::Display for TraceKind {
 }
 
 impl RateTrace {
-    /// Parses a Mahimahi trace: an integer number of milliseconds on each line, not decreasing.
+    /// Parses a Mahimahi trace: each line contains an integer number of milliseconds, and the
+    /// numbers do not decrease.
     ///
     /// # Errors
-    /// If the text is not a Mahimahi trace; the error names the line and the remedy.
+    /// If the text is not a Mahimahi trace; the error contains the line and the remedy.
     pub fn parse_mahimahi(text: &[u8]) -> Result<Self, TraceError> {
         OpportunityTrace::parse(text).map(Self::Mahimahi)
     }
 
-    /// Parses a log: a time in seconds and a rate in Mbit/s on each line, separated by a comma,
-    /// semicolon or space; skips a first line with column names and lines that begin with `#`.
+    /// Parses a log: each line contains a time in seconds and a rate in Mbit/s, separated by a
+    /// comma, semicolon or space. Skips a first line with column names, and lines that begin with
+    /// `#`.
     ///
     /// # Errors
-    /// If the text is not a log; the error names the line and the remedy.
+    /// If the text is not a log; the error contains the line and the remedy.
     pub fn parse_log(text: &[u8]) -> Result<Self, TraceError> {
         RateLog::parse(text).map(Self::Log)
     }
@@ -85,7 +88,7 @@ impl RateTrace {
         }
     }
 
-    /// Mean rate over one period; for a Mahimahi trace, at 1504 bytes per opportunity.
+    /// Mean rate over one period; a delivery opportunity of a Mahimahi trace counts as 1504 bytes.
     pub fn mean_rate(&self) -> Rate {
         match self {
             Self::Mahimahi(trace) => trace.mean_rate(),
@@ -107,7 +110,7 @@ impl Traces {
         Self::default()
     }
 
-    /// Adds a trace under the name that stages use.
+    /// Adds a trace under the name by which scenarios refer to the trace.
     pub fn insert(&mut self, path: impl Into<String>, trace: RateTrace) {
         self.by_path.insert(path.into(), trace);
     }
@@ -117,7 +120,7 @@ impl Traces {
         self.by_path.get(path)
     }
 
-    /// Adds a recording under light load under the name that stages use.
+    /// Adds a recording under light load under the name by which scenarios refer to it.
     pub fn insert_light(&mut self, path: impl Into<String>, trace: LightTrace) {
         self.light_by_path.insert(path.into(), trace);
     }

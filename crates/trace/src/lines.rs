@@ -2,7 +2,7 @@
 
 use crate::error::{TraceError, TraceProblem};
 
-/// The lines of a text with their numbers from 1; a final newline does not begin a line.
+/// The lines of a text, numbered from 1; a newline at the end does not begin another line.
 pub(crate) fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.split(|&byte| byte == b'\n')
@@ -16,7 +16,7 @@ pub(crate) fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> 
     printable_up_to(number, line, MAX_LINE_BYTES)
 }
 
-/// Returns a line of at most `max_bytes` as text.
+/// Returns a line of at most `max_bytes` bytes as text.
 pub(crate) fn printable_up_to(
     number: usize,
     line: &[u8],
@@ -33,9 +33,10 @@ pub(crate) fn printable_up_to(
     Ok(core::str::from_utf8(line).expect("printable ASCII is UTF-8").trim())
 }
 
-/// Far longer than a line of numbers; a file with longer lines is not a trace.
+/// Maximum length of a line: far longer than a line of numbers. A file with longer lines is not a
+/// trace.
 const MAX_LINE_BYTES: usize = 1000;
 
-/// Maximum number of lines, so that a wrong file does not use up the memory: at 12 Mbit/s,
-/// opportunities for half a day.
+/// Maximum number of lines, so that a wrong file does not use up the memory: delivery
+/// opportunities at 12 Mbit/s for half a day.
 pub(crate) const MAX_LINES: usize = 50_000_000;

@@ -1,8 +1,8 @@
 //! Throughput logs: a time and a rate on each line.
 //!
-//! A rate holds until the next line's time; the last rate holds for as long as the one before it (a
-//! single rate for a second), and then the log repeats. Times are shifted so that the first is 0.
-//! If a time occurs several times, its last rate holds.
+//! A rate applies until the time in the next line. The last rate applies for as long as the rate
+//! before it (a single rate for a second), and then the log repeats. Times are shifted so that the
+//! first is 0. If a time occurs several times, its last rate applies.
 
 use std::sync::Arc;
 
@@ -12,22 +12,23 @@ use crate::error::shorten;
 use crate::lines::{MAX_LINES, numbered_lines, printable};
 use crate::{TraceError, TraceProblem};
 
-/// A link's rate over time, from a throughput log; repeats forever.
+/// A link's rate over time, from a throughput log; the log repeats forever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RateLog {
-    /// Sorted by `start`; the first `start` is 0. At least one rate is not zero.
+    /// Periods of constant rate, sorted by `start`; the first `start` is 0, and at least one rate
+    /// is not zero.
     pieces: Arc<[Piece]>,
     period: Duration,
-    /// Data of one period, in billionths of a bit.
+    /// Data sent in one period of the log, in billionths of a bit.
     nanobits: u128,
 }
 
-/// A piece of constant rate.
+/// A part of the log with a constant rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Piece {
     start: Duration,
     rate: Rate,
-    /// Data of all earlier pieces, in billionths of a bit.
+    /// Data sent in all earlier parts of the log, in billionths of a bit.
     nanobits_before: u128,
 }
 
@@ -98,8 +99,8 @@ impl RateLog {
         Self { pieces, period, nanobits }
     }
 
-    /// The log with linear interpolation from each rate to the next, and from the last to the
-    /// first, in steps of at most 100 ms with the mean rate of the line.
+    /// The log with rates interpolated linearly from one line to the next, and from the last line
+    /// to the first. Each step lasts at most 100 ms and has the mean interpolated rate.
     pub fn interpolated(&self) -> Self {
         const STEP: Duration = Duration::from_millis(100);
         let mut rows = Vec::new();
@@ -132,14 +133,14 @@ impl RateLog {
         Rate::from_bits_per_sec((self.nanobits / u128::from(self.period.as_nanos())) as u64)
     }
 
-    /// The rate at `time`, and the time until which it holds.
+    /// The rate at `time`, and the time until which this rate applies.
     pub fn rate_at(&self, time: Time) -> (Rate, Time) {
         let (lap, index) = self.position(time);
         let end = self.pieces.get(index + 1).map_or(self.period, |next| next.start);
         (self.pieces[index].rate, Time::ZERO + self.period * lap + end)
     }
 
-    /// Data before `time`, in billionths of a bit.
+    /// Data sent before `time`, in billionths of a bit.
     pub fn nanobits_until(&self, time: Time) -> u128 {
         let (lap, index) = self.position(time);
         let piece = &self.pieces[index];
@@ -149,7 +150,7 @@ impl RateLog {
             + u128::from(piece.rate.bits_per_sec()) * u128::from(begun.as_nanos())
     }
 
-    /// Data of one period, in billionths of a bit.
+    /// Data sent in one period of the log, in billionths of a bit.
     pub fn nanobits_per_period(&self) -> u128 {
         self.nanobits
     }
@@ -163,14 +164,14 @@ impl RateLog {
 
 const SEPARATORS: [char; 4] = [',', ';', ' ', '\t'];
 
-/// Times closer than this count as equal: the last rate holds.
+/// Times that differ by less than this count as equal: the last rate applies.
 const SHORTEST_PIECE: Duration = Duration::from_micros(1);
 
 const MAX_SECONDS: (f64, &str) = (4e9, "4e9 s, 127 years");
 
 const MAX_MBIT_S: (f64, &str) = (1e7, "1e7 Mbit/s");
 
-/// The words of a line: consecutive spaces are one separator, other separators are not merged.
+/// The words of a line: several consecutive spaces are one separator; each other separator counts.
 fn columns(line: &str) -> impl Iterator<Item = &str> {
     let by_comma = line.contains([',', ';']);
     line.split(if by_comma { &[',', ';'][..] } else { &[' ', '\t'][..] })
@@ -190,7 +191,8 @@ fn row(line: &str) -> Result<(f64, Rate), TraceProblem> {
     Ok((time_s, Rate::from_bits_per_sec(libm::round(mbit_s * 1e6) as u64)))
 }
 
-/// Whether the first line contains column names: its first word is not like a number.
+/// Whether the first line contains column names, because its first word does not look like a
+/// number.
 fn is_heading(line: &str) -> bool {
     line.contains(SEPARATORS) && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')
 }

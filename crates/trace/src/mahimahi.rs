@@ -1,9 +1,9 @@
 //! Mahimahi's packet-delivery traces (Netravali et al. 2015).
 //!
-//! Each line is a time in milliseconds at which the link can send 1504 bytes: a 1500-byte IP packet
-//! and the four bytes that Mahimahi's TUN device adds. Equal lines are separate opportunities. The
-//! trace repeats with its last time as the period, so the single line "1" gives one opportunity per
-//! millisecond.
+//! Each line is a time in milliseconds at which the link can send 1504 bytes: an IP packet of 1500
+//! bytes and the four bytes that Mahimahi's TUN device adds. Equal lines are separate
+//! opportunities to send. The trace repeats with its last time as the period, so a single line "1"
+//! gives one opportunity per millisecond.
 
 use std::sync::Arc;
 
@@ -13,15 +13,16 @@ use crate::error::shorten;
 use crate::lines::{MAX_LINES, numbered_lines, printable};
 use crate::{TraceError, TraceProblem};
 
-/// The times at which a link could send 1504 bytes, from a Mahimahi trace; repeats forever.
+/// The times at which a link could send 1504 bytes, from a Mahimahi trace; the trace repeats
+/// forever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpportunityTrace {
-    /// Not empty and not decreasing; the last one is positive.
+    /// The times of one period; not empty and not decreasing, and the last time is positive.
     stamps_ms: Arc<[u32]>,
 }
 
 impl OpportunityTrace {
-    /// Bytes that can be sent at one opportunity.
+    /// Bytes that can be sent at one delivery opportunity.
     pub const OPPORTUNITY: Bytes = Bytes(1504);
     /// Bytes that Mahimahi adds to each IP packet.
     pub const FRAMING_BYTES: u32 = 4;
@@ -72,17 +73,17 @@ impl OpportunityTrace {
         Ok(Self { stamps_ms: stamps_ms.into() })
     }
 
-    /// The opportunities of one period, in milliseconds.
+    /// The delivery opportunities of one period, in milliseconds.
     pub fn stamps_ms(&self) -> &[u32] {
         &self.stamps_ms
     }
 
-    /// Number of opportunities in one period.
+    /// Number of delivery opportunities in one period.
     pub fn opportunities(&self) -> usize {
         self.stamps_ms.len()
     }
 
-    /// The period: the time of the last opportunity.
+    /// The period of the trace, which is the time of its last delivery opportunity.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms())
     }
@@ -94,16 +95,17 @@ impl OpportunityTrace {
         Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
-    /// Number of opportunities up to and including `time`, since time 0.
+    /// Number of delivery opportunities from time 0 up to and including `time`.
     pub fn opportunities_until(&self, time: Time) -> u64 {
         let (lap, index) = self.position_after(time);
         lap * self.stamps_ms.len() as u64 + index as u64
     }
 
-    /// Lap and index of the first opportunity after `time`.
+    /// The first delivery opportunity after `time`: number of the repetition of the trace, and
+    /// index within the trace.
     ///
-    /// The last opportunities of a lap coincide with time 0 of the next lap, where they count as
-    /// passed.
+    /// The last opportunities of a repetition coincide with time 0 of the next repetition, where
+    /// they count as passed.
     pub fn position_after(&self, time: Time) -> (u64, usize) {
         let millis = time.as_millis();
         let (lap, within) = (millis / self.period_ms(), millis % self.period_ms());

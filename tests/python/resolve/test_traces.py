@@ -181,7 +181,7 @@ def test_wrong_packet_trains_are_refused_with_the_line(
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "d.trace", "1\n2\n")
     write(tmp_path, "d.light", "0 20 0\n7 20 0 2 1\n")
-    wanted = "d.light: line 2: the arrival 1 ms follows a later one"
+    wanted = "d.light: line 2: the arrival 1 ms follows a later arrival"
     with pytest.raises(StudyError, match=wanted):
         read_link("trace:d.trace,light_trace=d.light")
     write(tmp_path, "trains", "0 20 0 1 2\n7 20 0 1\n")

@@ -1,26 +1,29 @@
-//! Regular times at which an idle link begins to send, found in the arrivals of packet trains.
+//! Detection of the regular times at which an idle link begins to send, from the arrivals of
+//! packet trains.
 //!
-//! In the uplink of LTE and NR, a user without a grant may ask for one at regular times: TS 36.213
-//! table 10.1.5-1, TS 38.331 (`SchedulingRequestResourceConfig`). A user who sleeps listens at
-//! regular times, too. A packet then waits for the next of these times. The wait of a train says
-//! little about that of a burst that begins a few milliseconds later, but the times themselves are
-//! known once their period is. TCP's round trips lock on to them.
+//! In the uplink of LTE and NR, a user without a grant may send a scheduling request only at
+//! regular times: TS 36.213 table 10.1.5-1, TS 38.331 (`SchedulingRequestResourceConfig`). A
+//! sleeping user also listens only at regular times. A packet then waits for the next of these
+//! times. The wait of a recorded train says little about the wait of a burst that begins a few
+//! milliseconds later, but the next regular time is known once their period is known. TCP's round
+//! trips synchronise with these times.
 
 use cwndlab_units::{Duration, Time};
 
-/// Regular times: `phase`, and a multiple of `period` after it.
+/// Regular times at which an idle link begins to send: `phase`, and all times that are a multiple
+/// of `period` later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grid {
-    /// Time from one to the next.
+    /// Time from one regular time to the next.
     pub period: Duration,
-    /// The first of them; less than a period.
+    /// The first of the regular times; less than a period.
     phase: Duration,
 }
 
 impl Grid {
-    /// Finds the grid of trains, given as the time of sending and the delay of their first packet:
-    /// the longest period for which the phases of most arrivals are alike, although the phases of
-    /// the sending times are not.
+    /// Finds the regular times of a link from its packet trains, given as the send time and the
+    /// delay of each train's first packet. The period is the longest for which the phases of most
+    /// arrivals are alike, although the phases of the send times are not.
     pub(super) fn find(trains: impl Iterator<Item = (Duration, Duration)> + Clone) -> Option<Self> {
         let trains = trains.take(MOST_TRAINS);
         if trains.clone().count() < FEWEST_TRAINS {
@@ -35,7 +38,8 @@ impl Grid {
         })
     }
 
-    /// The grid whose fastest trains arrive at the phase `arrival`.
+    /// The regular times for which the trains with the shortest delays arrive at the phase
+    /// `arrival`.
     fn of(
         trains: impl Iterator<Item = (Duration, Duration)>,
         period: Duration,
@@ -59,11 +63,12 @@ impl Grid {
     }
 }
 
-/// Phases of times in a period.
+/// Phases of times within a period.
 struct Phases {
-    /// Length of the mean unit vector: 1 if all phases are the same, about 0 if they are random.
+    /// Length of the mean unit vector of the phases: 1 if all phases are the same, about 0 if they
+    /// are random.
     likeness: f64,
-    /// Phase of the mean.
+    /// Mean of the phases.
     mean: Duration,
 }
 
@@ -84,22 +89,25 @@ impl Phases {
 
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// The longest period of requests and the usual cycle of a sleeping user are shorter.
+/// Upper bound on the period: the longest period of scheduling requests, and the usual DRX cycle,
+/// are shorter.
 const LONGEST: Duration = Duration::from_millis(160);
 
-/// All periods of the standards from 1 ms are multiples of half a slot of NR at 30 kHz or longer.
+/// Step between the periods to try: in the standards, all periods from 1 ms are multiples of half
+/// a slot of NR at 30 kHz or longer.
 const STEP: Duration = Duration::from_micros(250);
 
-/// Random phases of so many trains have a likeness of 0.14 on average.
+/// Minimum number of trains: random phases of this many trains have a likeness of 0.14 on average.
 const FEWEST_TRAINS: usize = 50;
 
-/// Enough to find a period quickly.
+/// Maximum number of trains to examine: enough to find a period quickly.
 const MOST_TRAINS: usize = 2_000;
 
-/// Retransmissions over the air delay one train in ten or more, so not all arrivals are regular.
+/// Minimum likeness of regular arrivals: retransmissions over the air delay one train in ten or
+/// more, so not all arrivals are regular.
 const REGULAR: f64 = 0.5;
 
-/// Above this likeness of the sending times, regular arrivals prove nothing.
+/// Maximum likeness of the send times: if they are more regular, regular arrivals prove nothing.
 const IRREGULAR: f64 = 0.3;
 
 #[cfg(test)]
@@ -107,7 +115,7 @@ mod tests {
     use super::*;
     use cwndlab_units::Stream;
 
-    /// Trains at random times about 70 ms apart, with the delay that `delay` returns.
+    /// Packet trains at random times about 70 ms apart, with the delay that `delay` returns.
     fn trains(delay: impl Fn(u64, &mut Stream) -> u64) -> Vec<(Duration, Duration)> {
         let mut random = Stream::new(1, "trains");
         let mut at_us = 0;
@@ -119,7 +127,8 @@ mod tests {
         (0..400).map(one).collect()
     }
 
-    /// Delay of a request at 3 ms and every 10 ms, which takes 12 ms; one in seven is repeated.
+    /// Delay of a train that waits for a scheduling request, which is possible at 3 ms and every
+    /// 10 ms after it. A request takes 12 ms; one in seven is repeated.
     fn requested(at_us: u64, random: &mut Stream) -> u64 {
         let wait_us = (10_000 + 3_000 - at_us % 10_000) % 10_000;
         wait_us + 12_000 + if random.below(7) == 0 { 8_000 } else { 0 }

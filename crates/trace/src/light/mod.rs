@@ -1,11 +1,12 @@
 //! Recordings of a link under light load: short packet trains, as in CellReplay (Sentosa et al.,
 //! NSDI 2025).
 //!
-//! Each line describes a train of packets that were sent at once while the link was idle: the time
-//! of sending, the one-way delay of the first packet (its base delay), and the arrival of each
-//! packet after the first one, beginning with the first one's 0. All values are in ms and may have
-//! decimals; digits below a microsecond are ignored. The recording repeats: the last train applies
-//! for as long as the one before it, and a single train for a second.
+//! Each line describes a train of packets that were sent at the same time while the link was idle.
+//! A line contains the time of sending, the one-way delay of the first packet (its base delay),
+//! and then for each packet its arrival after that of the first packet; the first packet's is 0.
+//! All values are in ms and may have decimals; digits below a microsecond are ignored. The
+//! recording repeats: the last train applies for as long as the train before it, and a single
+//! train for a second.
 
 mod grid;
 
@@ -21,25 +22,26 @@ use crate::lines::{numbered_lines, printable_up_to};
 use crate::read::{thousands, trimmed};
 use crate::{TraceError, TraceProblem};
 
-/// Packet trains that were sent on an idle link; repeats forever.
+/// Packet trains that were sent on an idle link; the recording repeats forever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LightTrace {
-    /// Not empty; sorted by `start`.
+    /// The trains, sorted by `start`; not empty.
     rows: Arc<[Row]>,
-    /// Arrivals of all packets after the first of their train.
+    /// For each packet of all trains, its arrival after the first packet of its train.
     offsets_us: Arc<[u32]>,
     period: Duration,
     shortest_delay: Duration,
-    /// Times at which the idle link begins to send, if they are regular.
+    /// Times at which the idle link begins to send, if these times are regular.
     grid: Option<Grid>,
 }
 
-/// A train of packets that were sent at once.
+/// A train of packets that were sent at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Train<'a> {
-    /// One-way delay of the first packet.
+    /// One-way delay of the train's first packet.
     pub delay: Duration,
-    /// Arrival of each packet after the first, which is included; not decreasing, not empty.
+    /// For each packet, its arrival after that of the first packet, beginning with 0 for the first
+    /// packet itself. The list does not decrease and is not empty.
     pub offsets_us: &'a [u32],
 }
 
@@ -47,16 +49,17 @@ pub struct Train<'a> {
 struct Row {
     start: Duration,
     delay: Duration,
-    /// End of the train's packets in all offsets.
+    /// Index after the train's last packet in the list of all offsets.
     end: usize,
 }
 
 impl LightTrace {
-    /// Parses a recording: `time delay 0 offset ...` in ms on each line, sorted by time. A line
-    /// without offsets is a train of one packet.
+    /// Parses a recording of packet trains: each line contains `time delay 0 offset ...` in ms;
+    /// lines are sorted by time. A line without offsets is a train of one packet.
     ///
     /// # Errors
-    /// If the text is not such a recording; the error names the line and the remedy.
+    /// If the text is not a recording of packet trains; the error contains the line and the
+    /// remedy.
     pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
         Self::parse_up_to(text, MAX_PACKETS)
     }
@@ -101,29 +104,29 @@ impl LightTrace {
         self.period
     }
 
-    /// The shortest delay of a train's first packet.
+    /// The minimum over all trains of the delay of a train's first packet.
     pub fn shortest_delay(&self) -> Duration {
         self.shortest_delay
     }
 
-    /// The train with this index, counted from 0.
+    /// The train with this index, which counts from 0.
     ///
     /// # Panics
-    /// If there is no such train.
+    /// If there is no train with this index.
     pub fn train(&self, index: usize) -> Train<'_> {
         let first = index.checked_sub(1).map_or(0, |before| self.rows[before].end);
         let Row { delay, end, .. } = self.rows[index];
         Train { delay, offsets_us: &self.offsets_us[first..end] }
     }
 
-    /// The delay of the first packet of a burst that begins `at`, if the train with this index
-    /// applies to it.
+    /// The delay of the first packet of a burst that begins `at`, when the train with this index
+    /// applies to the burst.
     ///
-    /// If the link begins to send at regular times, the time until the next of them replaces that
-    /// of the train.
+    /// If the link begins to send at regular times, the time until the next of these replaces the
+    /// wait of the recorded train.
     ///
     /// # Panics
-    /// If there is no such train.
+    /// If there is no train with this index.
     pub fn delay_at(&self, index: usize, at: Time) -> Duration {
         let Row { start, delay, .. } = self.rows[index];
         let Some(grid) = self.grid else { return delay };
@@ -131,17 +134,19 @@ impl LightTrace {
         (delay + grid.wait(within)).saturating_sub(grid.wait(Time::ZERO + start))
     }
 
-    /// When the train with this index was sent for the last time by `time`, if it was.
+    /// Last time, not after `time`, at which the train with this index was sent; `None` if it was
+    /// not sent yet.
     ///
     /// # Panics
-    /// If there is no such train.
+    /// If there is no train with this index.
     pub fn sent(&self, index: usize, time: Time) -> Option<Time> {
         let within = Duration::from_nanos(time.as_nanos() % self.period.as_nanos());
         let start = self.rows[index].start;
         (start <= within).then(|| time - (within - start))
     }
 
-    /// Index of the last train that was sent by `time`, or of the first train before it was sent.
+    /// Index of the last train that was sent by `time`; before the first train is sent, the index
+    /// of the first train.
     pub fn train_at(&self, time: Time) -> usize {
         let within = Duration::from_nanos(time.as_nanos() % self.period.as_nanos());
         self.rows.partition_point(|row| row.start <= within).saturating_sub(1)
@@ -149,7 +154,7 @@ impl LightTrace {
 }
 
 impl fmt::Display for LightTrace {
-    /// Describes the trains in a line: their number, base delays, packets and durations.
+    /// Describes the trains in one line: their number, base delays, packets and durations.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let trains = || (0..self.trains()).map(|index| self.train(index));
         let delays: Vec<u64> = trains().map(|train| train.delay.as_micros()).collect();
@@ -182,14 +187,16 @@ fn middle(mut values: Vec<u64>) -> u64 {
     values[(values.len() - 1) / 2]
 }
 
-/// Number of packets of the train on a line, and whether the first one arrives at 0, if it is one.
+/// Number of packets of the train on a line, and whether the first packet arrives at 0; `None` if
+/// the line is not a train.
 pub(crate) fn packets_of(line: &str) -> Option<(usize, bool)> {
     let mut offsets_us = Vec::new();
     read_train(line, &mut offsets_us).ok()?;
     Some((offsets_us.len(), offsets_us[0] == 0))
 }
 
-/// Reads the time and the delay of a train, and appends its packets to `offsets_us`.
+/// Reads the time and the delay of a train, and appends the arrivals of its packets to
+/// `offsets_us`.
 fn read_train(line: &str, offsets_us: &mut Vec<u32>) -> Result<(Duration, Duration), TraceProblem> {
     let mut words = line.split_ascii_whitespace();
     let time = words.next().ok_or(TraceProblem::Blank)?;
@@ -212,7 +219,7 @@ fn read_train(line: &str, offsets_us: &mut Vec<u32>) -> Result<(Duration, Durati
     Ok((Duration::from_micros(start_us), Duration::from_micros(delay_us)))
 }
 
-/// Parses a number of ms with or without decimals, at most `most_ms`.
+/// Parses a number of milliseconds, with or without decimals, of at most `most_ms`.
 fn microseconds(word: &str, most_ms: u64, most: &'static str) -> Result<u64, TraceProblem> {
     let not_number = || TraceProblem::not_a_number(word, "a number of milliseconds");
     let (whole, decimals) = word.split_once('.').unwrap_or((word, "0"));
@@ -235,24 +242,24 @@ fn microseconds(word: &str, most_ms: u64, most: &'static str) -> Result<u64, Tra
     Ok(whole_ms * 1000 + below_us)
 }
 
-/// What a line requires.
+/// What a line of packet trains must contain.
 const TRAIN: &str = "a time, a base delay and arrivals in ms, such as `100 22.5 0 1.2`";
 
 fn milliseconds(duration: Duration) -> String {
     format!("{} ms", duration.as_micros() as f64 / 1e3)
 }
 
-/// As for a Mahimahi trace.
+/// Maximum time in ms; the same as for a Mahimahi trace.
 const MAX_TIME_MS: u64 = u32::MAX as u64;
 
-/// A packet that takes longer is lost.
+/// Maximum delay of a packet in ms; a packet that takes longer is lost.
 const MAX_DELAY_MS: u64 = 100_000;
 
-/// A train of a thousand packets with decimals.
+/// Maximum length of a line: enough for a train of a thousand packets with decimals.
 const MAX_LINE_BYTES: usize = 12_000;
 
-/// Maximum number of packets, so that a wrong file does not use up the memory: trains of ten
-/// packets, twenty times a second, for 14 hours.
+/// Maximum number of packets, so that a wrong file does not use up the memory: ten packets in each
+/// train, twenty trains per second, for 14 hours.
 const MAX_PACKETS: usize = 10_000_000;
 
 #[cfg(test)]
@@ -285,7 +292,7 @@ mod tests {
         );
         assert_eq!(
             problem("0 20 0 2 1.9\n"),
-            "line 1: the arrival 1.9 ms follows a later one: sort the arrivals of each train"
+            "line 1: the arrival 1.9 ms follows a later arrival: sort the arrivals of each train"
         );
         let long = LightTrace::parse_up_to(b"0 20 0 1\n1 20 0 1\n", 3).expect_err("is refused");
         let said = "line 2: the trace has more than 3 packets: shorten it";

@@ -1,11 +1,11 @@
-//! Times in cells: numbers, dates with times in many spellings, times of day.
+//! Times in the cells of a table: numbers, dates with times in many spellings, and times of day.
 //!
-//! Only differences between the times of one file matter. A time zone shifts its time; an unknown
-//! zone name shifts nothing, which does no harm while the zone stays the same.
+//! Only differences between the times of one file matter. A time zone shifts its time. A zone with
+//! an unknown name shifts nothing; this is harmless while the zone stays the same.
 
 use super::number::Number;
 
-/// A time in a cell.
+/// The time in a cell of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Stamp {
     /// A number; its unit depends on the column.
@@ -22,7 +22,7 @@ const NANOS_PER_S: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_S;
 
 impl Stamp {
-    /// Parses the time in a cell.
+    /// Parses the time in a cell of a table.
     pub(super) fn parse(cell: &str) -> Option<Self> {
         if cell.len() > 64 || !cell.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
@@ -35,12 +35,12 @@ impl Stamp {
     }
 }
 
-/// The parts of a date and time found so far in a cell.
+/// The parts of a date and time that were found so far in a cell.
 #[derive(Default)]
 struct Calendar {
     date: Option<(i64, i64, i64)>,
     of_day_ns: Option<i64>,
-    /// The month, if it is written as a name.
+    /// The month, if the cell contains its name.
     month: Option<i64>,
     numbers: Vec<i64>,
     zone_s: i64,
@@ -123,7 +123,8 @@ impl Calendar {
         Some(())
     }
 
-    /// Handles `10:07:13.25+02:00`, `10:07`, and after a date also `10-07-13` and `10.07.13`.
+    /// Parses times such as `10:07:13.25+02:00` and `10:07`; after a date also `10-07-13` and
+    /// `10.07.13`.
     fn clock(&mut self, word: &str) -> Option<()> {
         let (clock, zone) = match word.split_once(':') {
             Some((hour, rest)) => match rest.find(['+', '-']) {
@@ -234,7 +235,7 @@ fn month(word: &str) -> Option<i64> {
     Some(at as i64 + 1)
 }
 
-/// Parses `+02:00`, `-0500` or `+2`: seconds east of Greenwich.
+/// Parses `+02:00`, `-0500` or `+2` as seconds east of Greenwich.
 fn zone_s(text: &str) -> Option<i64> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -246,7 +247,8 @@ fn zone_s(text: &str) -> Option<i64> {
     Some(sign * (hours * 60 + minutes) * 60)
 }
 
-/// Seconds east of Greenwich of zones with daylight saving time, and of the zones paired with them.
+/// Seconds east of Greenwich for the names of zones with daylight saving time and of their
+/// standard time.
 fn named_zone_s(lower: &str) -> i64 {
     let hours = match lower {
         "hst" => -10,
@@ -264,7 +266,7 @@ fn named_zone_s(lower: &str) -> i64 {
     hours * 3600
 }
 
-/// Nanoseconds from the beginning of 1970 to that of a day in the Gregorian calendar.
+/// Nanoseconds from the beginning of 1970 to the beginning of a day in the Gregorian calendar.
 fn date_ns(year: i64, month: i64, day: i64) -> Option<i64> {
     const DAYS_BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     if !(1900..2200).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {

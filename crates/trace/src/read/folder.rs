@@ -1,18 +1,18 @@
-//! The folders of CellReplay (Sentosa et al., NSDI 2025).
+//! Folders with recordings of CellReplay (Sentosa et al., NSDI 2025).
 //!
-//! `down-heavy-pdo` and `up-heavy-pdo`, in older folders `down-pdo` and `up-pdo`, are Mahimahi
-//! traces recorded under load. `down-delay-light-pdo` and `up-delay-light-pdo` contain the packet
-//! trains recorded at the same time under light load ([`crate::LightTrace`]).
+//! The files `down-heavy-pdo` and `up-heavy-pdo` (`down-pdo` and `up-pdo` in older folders) are
+//! Mahimahi traces recorded under load. `down-delay-light-pdo` and `up-delay-light-pdo` contain
+//! the packet trains recorded at the same time under light load ([`crate::LightTrace`]).
 
 use super::{LightReading, ReadOptions, Reading, read, read_light};
 use crate::{FolderError, TraceProblem};
 
-/// A recorded network: both directions.
+/// A recorded network: the traces of both directions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecordedPath {
-    /// From the network to the user.
+    /// Direction from the network to the user.
     pub down: RecordedDirection,
-    /// From the user to the network.
+    /// Direction from the user to the network.
     pub up: RecordedDirection,
 }
 
@@ -23,14 +23,14 @@ pub struct RecordedDirection {
     pub file: String,
     /// Delivery opportunities under load.
     pub trace: Reading,
-    /// Packet trains under light load with the name of their file, if they were recorded.
+    /// Packet trains under light load with the name of their file, if the folder contains them.
     pub light: Option<(String, LightReading)>,
 }
 
-/// Reads a folder's files, given with their names.
+/// Reads the files of a folder; the caller passes their names and contents.
 ///
 /// # Errors
-/// If the folder is not one of CellReplay's, or one of its files is invalid.
+/// If the folder is not a recording of CellReplay, or one of its files is invalid.
 pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, FolderError> {
     Ok(RecordedPath { down: direction(files, "down")?, up: direction(files, "up")? })
 }

@@ -1,12 +1,12 @@
-//! Decompression of gzip, RFC 1952, and deflate, RFC 1951.
+//! Decompression of gzip (RFC 1952) and deflate (RFC 1951).
 //!
-//! Huffman codes are decoded bit by bit with the number of codes of each length, which is slow
-//! compared with a table, but fast compared with parsing a trace. Several members form one file, as
-//! in gzip.
+//! Huffman codes are decoded bit by bit with the number of codes of each length. This is slow
+//! compared with a lookup table, but fast compared with parsing a trace. A file may consist of
+//! several gzip members.
 
 use crate::TraceProblem;
 
-/// Maximum size of the unpacked text.
+/// Maximum size of the decompressed text.
 const MAX_BYTES: usize = 1 << 30;
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -39,7 +39,7 @@ type Reason = &'static str;
 const CUT: Reason = "cut short";
 const DAMAGED: Reason = "damaged";
 
-/// Unpacks the first member of `content` and returns the bytes after it.
+/// Decompresses the first gzip member of `content` and returns the bytes after it.
 fn member<'a>(content: &'a [u8], text: &mut Vec<u8>) -> Result<&'a [u8], Reason> {
     let (header, mut rest) = content.split_at_checked(10).ok_or(CUT)?;
     let flags = header[3];
@@ -74,7 +74,7 @@ fn member<'a>(content: &'a [u8], text: &mut Vec<u8>) -> Result<&'a [u8], Reason>
     Ok(rest)
 }
 
-/// Unpacks a block; returns whether it was the last.
+/// Decompresses a block; returns whether the block was the last.
 fn inflate_block(bits: &mut Bits<'_>, text: &mut Vec<u8>, begin: usize) -> Result<bool, Reason> {
     let is_last = bits.take(1)? == 1;
     match bits.take(2)? {
@@ -112,7 +112,7 @@ fn stored(bits: &mut Bits<'_>, text: &mut Vec<u8>) -> Result<(), Reason> {
     check_size(text)
 }
 
-/// Decodes literals and copies of earlier text, section 3.2.5.
+/// Decodes literals and copies of earlier text (RFC 1951 section 3.2.5).
 fn coded(
     bits: &mut Bits<'_>,
     text: &mut Vec<u8>,
@@ -159,7 +159,7 @@ fn check_size(text: &[u8]) -> Result<(), Reason> {
     if text.len() > MAX_BYTES { Err("larger than 1 GiB when uncompressed") } else { Ok(()) }
 }
 
-/// Reads the codes of a block with dynamic codes, section 3.2.7.
+/// Reads the codes of a block with dynamic Huffman codes (RFC 1951 section 3.2.7).
 fn dynamic_codes(bits: &mut Bits<'_>) -> Result<(Huffman, Huffman), Reason> {
     const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
     let literals = bits.take(5)? as usize + 257;
@@ -186,7 +186,8 @@ fn dynamic_codes(bits: &mut Bits<'_>) -> Result<(Huffman, Huffman), Reason> {
     Ok((Huffman::new(&lengths[..literals])?, Huffman::new(&lengths[literals..])?))
 }
 
-/// Canonical codes by length, section 3.2.2: shorter codes first, codes of equal length by symbol.
+/// Canonical Huffman codes (RFC 1951 section 3.2.2): shorter codes first, codes of equal length in
+/// order of their symbols.
 struct Huffman {
     /// Number of codes of each length.
     counts: [u16; LONGEST_CODE + 1],
@@ -230,7 +231,7 @@ impl Huffman {
     }
 }
 
-/// A reader of bits, from the least significant bit of each byte on.
+/// Reads bits of a byte string, from the least significant bit of each byte on.
 struct Bits<'a> {
     bytes: &'a [u8],
     hold: u32,
@@ -251,7 +252,7 @@ impl Bits<'_> {
         Ok(taken)
     }
 
-    /// Continues at the next whole byte; at most 7 bits are buffered between two reads.
+    /// Continues at the next whole byte; at most 7 bits remain in the buffer between two reads.
     fn forget(&mut self) {
         (self.hold, self.held) = (0, 0);
     }
@@ -272,7 +273,7 @@ fn checksum(text: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// `printf '1\n2\n3\n' | gzip -n`.
+    /// The output of `printf '1\n2\n3\n' | gzip -n`.
     const SHORT: [u8; 26] = [
         0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x33, 0xe4, 0x32, 0xe2, 0x32, 0xe6, 0x02, 0, 0xd8,
         0x54, 0x5f, 0x77, 6, 0, 0, 0,

@@ -1,15 +1,15 @@
-//! Meaning of column names.
+//! Meaning of the column names in a table.
 
 use super::unit::{Unit, time_unit_ns, words};
 
-/// A column of a table, as its name describes it.
+/// A column of a table, as described by its name.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Column {
     pub name: String,
     pub meaning: Meaning,
     pub unit: Option<Unit>,
     pub towards: Towards,
-    /// Whether it is a mean, minimum or the like of another column.
+    /// Whether the column is a statistic, such as the mean or minimum, of another column.
     pub is_derived: bool,
 }
 
@@ -19,12 +19,12 @@ pub(super) enum Meaning {
     /// Number of bytes or bits transferred.
     Size,
     Time,
-    /// Duration that a row covers.
+    /// Duration that the values in a row cover.
     Duration,
     Other,
 }
 
-/// Direction of the data that a column counts, as its name says.
+/// Direction of the data that a column counts, according to its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Towards {
     User,
@@ -71,7 +71,7 @@ impl Column {
         Self { name: name.to_owned(), meaning, unit, towards, is_derived }
     }
 
-    /// Number from 1 and name, for messages.
+    /// The column's number, from 1, and its name, for messages.
     pub(super) fn told(&self, index: usize) -> String {
         if self.name.is_empty() {
             format!("{}", index + 1)

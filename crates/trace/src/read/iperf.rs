@@ -6,13 +6,14 @@
 //! [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
 //! ```
 //!
-//! iperf's option `-y C` writes the same as columns:
+//! With the option `-y C`, iperf writes the same data as columns:
 //!
 //! ```text
 //! 20230501120000,10.0.0.2,4444,10.0.0.1,5001,3,0.0-1.0,1600000,12800000
 //! ```
 //!
-//! With `--bidir`, only the received stream counts. Omitted intervals and final summaries do not.
+//! With `--bidir`, only the received stream counts. Omitted intervals and summaries at the end are
+//! ignored.
 
 use super::number::Number;
 use super::samples::Sample;
@@ -35,8 +36,8 @@ pub(super) fn form(text: &str) -> &'static str {
     }
 }
 
-/// The total rate of all streams, by interval; consecutive tests in one file become consecutive in
-/// time.
+/// The total rate of all streams in each interval; tests that follow each other in the file follow
+/// each other in time.
 pub(super) fn samples(text: &str) -> Vec<Sample> {
     let has_received = text.lines().any(|line| line.contains("[RX-"));
     let has_sums =
@@ -91,9 +92,9 @@ fn longest_s(samples: &[Sample]) -> f64 {
 struct Interval {
     is_sum: bool,
     is_received: bool,
-    /// Whether the line is in columns.
+    /// Whether the line is in the form of the option `-y C`.
     is_columns: bool,
-    /// Whether the line is a summary of all intervals.
+    /// Whether the line summarises all intervals.
     is_total: bool,
     start_s: f64,
     end_s: f64,
@@ -144,7 +145,8 @@ impl Interval {
         Some(Self { is_sum, is_received, is_columns, is_total, start_s, end_s, mbit_s })
     }
 
-    /// Reads time, addresses and ports, number of the stream, interval, bytes, bit/s.
+    /// Reads a line in the form of `-y C`: time, addresses and ports, number of the stream,
+    /// interval, bytes, bit/s.
     fn read_columns(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.trim().split(',').collect();
         let [stamp, _, _, _, _, stream, range, bytes, bit_s, ..] = cells[..] else { return None };

@@ -1,4 +1,4 @@
-//! JSON: iperf3's report, in one piece or as a stream of events, and lists of rows.
+//! JSON files: reports of iperf3, as one value or as a stream of events, and lists of rows.
 
 use core::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::iperf::nanos;
 use super::samples::Sample;
 use crate::TraceProblem;
 
-/// The content of a JSON text.
+/// The content of a JSON file.
 pub(super) enum Json {
     /// Intervals of iperf3.
     Iperf(Vec<Sample>),
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Json, TraceProblem> {
     table(&rows).map(Json::Rows)
 }
 
-/// Converts a table of columns to rows of lists below a row of names.
+/// Converts an object of columns to a row of names and rows of values.
 fn by_columns(document: &Value) -> Option<Vec<Value>> {
     let columns: Option<Vec<(&String, &Vec<Value>)>> =
         document.as_object()?.iter().map(|(name, cells)| Some((name, cells.as_array()?))).collect();
@@ -78,7 +78,8 @@ fn by_columns(document: &Value) -> Option<Vec<Value>> {
     Some((0..height).map(|at| Value::Object(row(at))).collect())
 }
 
-/// The rates of iperf3's intervals; with both directions, those received.
+/// The rates of the intervals in an iperf3 report; if the report has both directions, the received
+/// rates.
 fn iperf(intervals: &[&Value]) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     let (mut begin_s, mut end_s) = (0.0, 0.0_f64);
@@ -112,7 +113,7 @@ fn iperf(intervals: &[&Value]) -> Vec<Sample> {
     samples
 }
 
-/// Converts rows of objects or lists to a tab-separated table.
+/// Converts a list of rows, which are objects or lists, to a tab-separated table.
 fn table(rows: &[Value]) -> Result<String, TraceProblem> {
     let mut text = String::new();
     let names: Vec<&String> = match rows.first() {

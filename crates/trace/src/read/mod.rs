@@ -1,4 +1,4 @@
-//! Files of recorded links in any form; the form is detected from the content.
+//! Reads files of recorded links; the form of a file is detected from its content.
 //!
 //! | form | detected by |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | lists of rows | JSON |
 //! | CellReplay | a folder ([`read_folder`]); a file of its packet trains alone ([`read_light`]) |
 //!
-//! Each form may be compressed with gzip. A Mahimahi trace and a two-column log are kept byte for
-//! byte; all other forms are converted to such a log. Nothing here opens a file.
+//! Each form may be compressed with gzip. A Mahimahi trace and a log with two columns are kept
+//! byte for byte; all other forms are converted to a log with two columns. This module opens no
+//! file.
 
 mod clock;
 mod folder;
@@ -43,11 +44,11 @@ use unit::{Unit, time_unit_ns};
 
 use crate::{LightTrace, RateTrace, TraceError, TraceKind, TraceProblem};
 
-/// A file that was read.
+/// The trace read from a file, and how the file was interpreted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reading {
-    /// The trace as [`RateTrace::parse_mahimahi`] or [`RateTrace::parse_log`] reads it: that of the
-    /// file if it is one already.
+    /// The trace in the form that [`RateTrace::parse_mahimahi`] or [`RateTrace::parse_log`] reads;
+    /// a file already in this form is unchanged.
     pub content: Vec<u8>,
     /// The trace.
     pub trace: RateTrace,
@@ -55,11 +56,11 @@ pub struct Reading {
     pub understood: Understood,
 }
 
-/// Reads a file of any of the forms above.
+/// Reads a file in any of the forms that this module lists.
 ///
 /// # Errors
-/// If the form is unknown or information is missing; the error names the line, or the columns and
-/// the option that would provide the information.
+/// If the form is unknown or information is missing. The error names the line, or the columns and
+/// the option that provides the missing information.
 pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError> {
     let is_packed = gzip::is_gzip(content);
     let content = text::unpacked(content).map_err(TraceError::whole)?;
@@ -72,10 +73,10 @@ pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError
     Ok(reading)
 }
 
-/// A file of packet trains that was read.
+/// Packet trains read from a file, and how the file was interpreted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LightReading {
-    /// The recording as [`LightTrace::parse`] reads it.
+    /// The packet trains in the form that [`LightTrace::parse`] reads.
     pub content: Vec<u8>,
     /// The recording.
     pub trace: LightTrace,
@@ -84,7 +85,7 @@ pub struct LightReading {
 /// Reads a file of packet trains, which may be compressed with gzip.
 ///
 /// # Errors
-/// If the content is not such a file; the error names the line and the remedy.
+/// If the content is not a file of packet trains; the error contains the line and the remedy.
 pub fn read_light(content: &[u8]) -> Result<LightReading, TraceError> {
     let content = text::unpacked(content).map_err(TraceError::whole)?;
     let text = text::text(&content);
@@ -139,7 +140,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
     table_log("", text, options)
 }
 
-/// Whether the first line that is not blank is one integer.
+/// Whether the first line that is not blank consists of one integer.
 fn is_mahimahi(text: &str) -> bool {
     let Some(first) = text.lines().find(|line| !line.trim().is_empty()) else { return true };
     let word = first.trim();
@@ -170,7 +171,7 @@ fn mahimahi(content: &[u8], text: &str) -> Result<Reading, TraceError> {
     Ok(Reading { content, trace, understood })
 }
 
-/// Explains that numbers that decrease may be rates without a unit.
+/// Replaces the error about decreasing numbers by one that says they may be rates without a unit.
 fn if_rates(text: &str, error: TraceError) -> TraceError {
     let are_numbers = || text.lines().all(|line| Number::parse(line.trim(), false).is_some());
     match error.problem {
@@ -181,7 +182,8 @@ fn if_rates(text: &str, error: TraceError) -> TraceError {
     }
 }
 
-/// Reads a log of times in s and rates in Mbit/s unchanged, if the text is one without other units.
+/// Reads a log of times in s and rates in Mbit/s without changing it; `None` if the text is not
+/// such a log or states other units.
 fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
     let trace = RateTrace::parse_log(content).ok()?;
     let table = Table::read(text);
@@ -271,7 +273,7 @@ fn of_log(
     Ok(Reading { content: log.content, trace, understood })
 }
 
-/// Rejects a file with bytes near its beginning that do not occur in text.
+/// Rejects a file if its beginning contains bytes that do not occur in text.
 fn check_is_text(text: &str) -> Result<(), TraceError> {
     let is_foreign = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0x0c | 0x1a);
     for (index, line) in text.lines().take(100).enumerate() {

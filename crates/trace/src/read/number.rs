@@ -1,6 +1,6 @@
-//! Numbers in cells, exact if they are written as decimals.
+//! Numbers in the cells of a table; decimal numbers are exact.
 
-/// A number in a cell.
+/// A number in a cell of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
     /// `digits` divided by ten to the power of `decimals`.
@@ -10,7 +10,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Parses a cell. With `has_decimal_comma`, the decimal separator is a comma.
+    /// Parses the number in a cell. With `has_decimal_comma`, the decimal separator is a comma.
     pub(super) fn parse(cell: &str, has_decimal_comma: bool) -> Option<Self> {
         let ungrouped;
         let cell = match without_groups(cell, has_decimal_comma) {
@@ -58,7 +58,7 @@ impl Number {
         matches!(self, Self::Decimal { decimals: 0, .. })
     }
 
-    /// The number times an integer, rounded; `None` if the result is out of range.
+    /// The number multiplied by an integer, rounded; `None` if the result is out of range.
     pub(super) fn times(self, factor: i64) -> Option<i64> {
         match self {
             Self::Decimal { digits, decimals } => {

@@ -1,18 +1,19 @@
-//! Options for a file whose columns are not described in the file.
+//! Options for reading a table whose content does not show what its columns mean.
 
 use super::unit::{Unit, time_unit_ns};
 use crate::TraceProblem;
 
-/// Information about a table of rates; it has precedence over the table's content.
+/// The columns and units of a table of rates, given by the user; an option has precedence over the
+/// table's content.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReadOptions {
-    /// Column of the rate: name, or number from 1.
+    /// Column of the rate: its name, or its number from 1.
     pub column: Option<String>,
-    /// Unit of the rate: `Mbit/s`, `kbps`, `bytes`.
+    /// Unit of the rate, such as `Mbit/s`, `kbps` or `bytes`.
     pub unit: Option<String>,
-    /// Column of the times: name, or number from 1.
+    /// Column of the times: its name, or its number from 1.
     pub time_column: Option<String>,
-    /// Unit of the times: `ms`.
+    /// Unit of the times, such as `ms`.
     pub time_unit: Option<String>,
 }
 

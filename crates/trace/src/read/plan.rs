@@ -1,4 +1,4 @@
-//! Which columns of a table contain the rate, its unit, the time and the duration.
+//! Determines which columns of a table contain the rate, its unit, the time and the duration.
 
 use super::clock::Stamp;
 use super::heading::{Column, Meaning};
@@ -14,15 +14,15 @@ pub(super) struct Plan {
     pub columns: Vec<Column>,
     /// Column of the rate, or of the transferred size.
     pub rate: usize,
-    /// Unit of the rate, if options or the heading state it.
+    /// Unit of the rate, if an option or the heading states it.
     pub unit: Option<Unit>,
-    /// Column of the rate's unit, if each row states it.
+    /// Column with the unit of the rate, if each row states the unit.
     pub unit_cell: Option<usize>,
-    /// Column of the time, and that of the time of day if it is separate from the date.
+    /// Column of the time, and column of the time of day if date and time are in separate columns.
     pub time: Option<(usize, Option<usize>)>,
-    /// Unit of numeric times, if options or the heading state it.
+    /// Unit of times that are numbers, if an option or the heading states it.
     pub time_unit_ns: Option<i64>,
-    /// Column of the duration that a row covers, and its unit.
+    /// Column of the duration that a row covers, and the unit of this duration in nanoseconds.
     pub duration: Option<(usize, i64)>,
 }
 
@@ -69,7 +69,8 @@ impl Plan {
     }
 }
 
-/// The column that an option names: by name, by number, or by a part of one name.
+/// The column that an option names: by its name, by its number, or by a part of its name that no
+/// other column has.
 fn find(columns: &[Column], key: &'static str, wanted: &str) -> Result<usize, TraceProblem> {
     let lower = wanted.trim().to_lowercase();
     let position = |is: &dyn Fn(&Column) -> bool| columns.iter().position(is);
@@ -93,15 +94,15 @@ fn find(columns: &[Column], key: &'static str, wanted: &str) -> Result<usize, Tr
         })
 }
 
-/// All columns, for messages.
+/// Numbers and names of all columns, for messages.
 pub(super) fn told(columns: &[Column]) -> String {
     let shown = columns.iter().enumerate().take(40).map(|(index, column)| column.told(index));
     let more = if columns.len() > 40 { vec!["...".to_owned()] } else { Vec::new() };
     shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// The rate's column in a table with a heading: one named as a rate, preferably towards the user;
-/// otherwise one named as a size.
+/// The column of the rate in a table with a heading. A column named as a rate has precedence over
+/// one named as a size, and the direction towards the user over other directions.
 fn named_rate(
     head: &Head<'_>,
     columns: &[Column],
@@ -141,8 +142,8 @@ fn named_rate(
     })
 }
 
-/// The rate's column in a table without a heading: a number with its unit, or the number next to a
-/// time.
+/// The column of the rate in a table without a heading: a number with its unit, or the number next
+/// to a time.
 fn unnamed_rate(
     head: &Head<'_>,
     columns: &[Column],
@@ -165,7 +166,7 @@ fn unnamed_rate(
     }
 }
 
-/// The time's column: one that is named as a time, or that looks like times.
+/// The column of the time: a column that is named as a time or whose values look like times.
 fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, Option<usize>)> {
     let others = || (0..columns.len()).filter(|&index| index != rate);
     let is_named = |&index: &usize| columns[index].meaning == Meaning::Time && head.is_time(index);
@@ -195,7 +196,8 @@ fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, O
     Some(head.with_its_other_half(found, rate))
 }
 
-/// Whether most numbers are greater than the one above, like times with a few out of order.
+/// Whether most numbers are greater than the number above them, as times are if only a few are out
+/// of order.
 fn mostly_grow(numbers: &[f64]) -> bool {
     let grown = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
     4 * grown >= 3 * numbers.len().saturating_sub(1)
@@ -206,14 +208,14 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The first rows of a table.
+/// The first rows of a table, from which the columns are classified.
 struct Head<'a> {
     rows: Vec<Vec<&'a str>>,
     has_decimal_comma: bool,
 }
 
 impl Head<'_> {
-    /// The cells of a column that are not missing.
+    /// The cells of a column without missing values.
     fn cells(&self, index: usize) -> impl Iterator<Item = &str> {
         self.rows
             .iter()
@@ -237,7 +239,8 @@ impl Head<'_> {
         self.all(index, |cell| self.number(cell).is_some())
     }
 
-    /// Whether the first cell is a value; an invalid one further down is an error in its line.
+    /// Whether the first cell of the column is a value; an invalid value further down is an error
+    /// in its line.
     fn is_value(&self, index: usize) -> bool {
         let first = self.cells(index).next();
         first.is_none_or(|cell| self.number(cell).is_some() || value_and_unit(cell).is_some())
@@ -271,7 +274,7 @@ impl Head<'_> {
         })
     }
 
-    /// For a date, also returns the column of its time of day, and the reverse.
+    /// If a column contains dates, also returns the column of the time of day, and the reverse.
     fn with_its_other_half(&self, time: usize, rate: usize) -> (usize, Option<usize>) {
         let kind = |index: usize| self.cells(index).next().and_then(Stamp::parse);
         let width = self.rows.first().map_or(0, Vec::len);

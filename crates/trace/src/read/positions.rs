@@ -1,15 +1,17 @@
 //! Drives with positions and bytes: HSDPA logs from Oslo (Riiser et al., MMSys 2013) and LTE logs
 //! from Ghent (van der Hooft et al., IEEE Communications Letters 2016).
 //!
-//! Six numbers on each line: the time since 1970 in s or ms, a clock's time in ms, latitude,
-//! longitude, the bytes received since the previous line, and the ms in which they were received.
+//! Each line contains six numbers: the time since 1970 in s or ms, the time of another clock in
+//! ms, latitude, longitude, the bytes received since the previous line, and the time in ms in
+//! which they were received.
 
 use super::number::Number;
 use super::samples::Sample;
 
-/// The rates of such a log; `None` if the text is not one.
+/// The rates in a log with positions and bytes; `None` if the text is not such a log.
 ///
-/// Some copies omit columns; then the time is in ms, and bytes and ms are the last two.
+/// Some copies of these logs omit columns; then the time is in ms, and the last two columns are
+/// bytes and ms.
 pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     let mut samples = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -52,5 +54,5 @@ pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     (!samples.is_empty()).then_some(samples)
 }
 
-/// Upper bound on a recorder's interval.
+/// Upper bound on the time between two lines.
 const LONGEST_MS: f64 = 100_000.0;

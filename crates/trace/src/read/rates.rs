@@ -1,4 +1,4 @@
-//! The rates of a table, row by row.
+//! Reads the rates of a table, row by row.
 
 use super::clock::Stamp;
 use super::heading::Column;
@@ -11,18 +11,18 @@ use super::unit::Unit;
 use crate::error::shorten;
 use crate::{TraceError, TraceProblem};
 
-/// The log of a table, and how the table was interpreted.
+/// The rate log read from a table, and how the table was interpreted.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct TableLog {
     pub log: Log,
     pub unit: &'static str,
-    /// Number from 1, and name.
+    /// The column of the rate: its number, from 1, and its name.
     pub column: (usize, String),
     pub notes: Vec<String>,
 }
 
-/// A number without a unit above this is not assumed to be Mbit/s; from the next one on, it is
-/// bit/s.
+/// A number without a unit that is larger than this is not assumed to be in Mbit/s; the next
+/// larger constant is the least number assumed to be in bit/s.
 pub(super) const MOST_MBIT_S: f64 = 3_000.0;
 const FEWEST_BIT_S: f64 = 2e7;
 
@@ -85,10 +85,10 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     Ok(TableLog { log, unit: told.text, column: (plan.rate + 1, name), notes })
 }
 
-/// The values of a row.
+/// The values of a row of the table.
 struct Row {
     line: usize,
-    /// Nanoseconds, or a number whose unit depends on all rows.
+    /// The time: nanoseconds, or a number whose unit is determined from all rows.
     stamp: Option<Stamp>,
     value: Option<f64>,
     unit: Option<Unit>,
@@ -153,7 +153,7 @@ fn rows(table: &Table<'_>, plan: &Plan) -> Result<Vec<Row>, TraceError> {
     if rows.is_empty() { Err(TraceError::whole(TraceProblem::Empty)) } else { Ok(rows) }
 }
 
-/// The unit of all rows without their own, and whether it is assumed.
+/// The unit of all rows that do not state a unit, and whether this unit is assumed.
 fn unit_of(plan: &Plan, rows: &[Row]) -> Result<Option<(Unit, bool)>, TraceProblem> {
     if let Some(unit) = plan.unit {
         return Ok(Some((unit, false)));
@@ -221,10 +221,11 @@ fn starts(plan: &Plan, rows: &[Row]) -> Result<Vec<i64>, TraceProblem> {
     Ok(starts)
 }
 
-/// Half of the range of nanoseconds, so that differences do not overflow.
+/// Half of the range of 64-bit nanoseconds, so that differences do not overflow.
 const MOST_NS: i64 = i64::MAX / 2;
 
-/// The unit of numeric times: as stated, or the one in which they are in this century.
+/// The unit of times that are numbers: the stated unit, or the one in which the numbers are times
+/// of this century.
 fn number_unit_ns(
     plan: &Plan,
     column: &Column,
@@ -266,7 +267,8 @@ fn number_unit_ns(
     })
 }
 
-/// Whether sizes are readings of a counter: they never fall, and are named so or are many.
+/// Whether sizes are readings of a counter: they never decrease, and either their column's name
+/// says so or there are many of them.
 fn is_counter(plan: &Plan, rows: &[Row]) -> bool {
     let values: Vec<f64> = rows.iter().filter_map(|row| row.value).collect();
     let name = plan.columns[plan.rate].name.to_lowercase();
@@ -275,10 +277,11 @@ fn is_counter(plan: &Plan, rows: &[Row]) -> bool {
     grows && (is_named || values.len() >= FEWEST_READINGS)
 }
 
-/// This many sizes rarely increase by chance.
+/// Minimum number of sizes for a counter: this many sizes rarely increase by chance.
 const FEWEST_READINGS: usize = 10;
 
-/// The rates of sizes: the data since the previous row, or in the duration that the row states.
+/// Converts sizes to rates: data since the previous row, or data in the duration that the row
+/// states.
 fn of_sizes(sizes: &[Sample], is_counter: bool) -> Vec<Sample> {
     let starts = sizes.iter().map(|size| size.start_ns);
     let usual_ns = samples::usual_ns(starts).unwrap_or(NANOS_PER_S);

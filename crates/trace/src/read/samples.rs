@@ -1,4 +1,5 @@
-//! Conversion of rate samples to a log: times from 0 on, in order; a rate holds until the next.
+//! Conversion of rate samples to a log: times are in order and begin at 0; a rate applies until
+//! the next time.
 
 use core::fmt::Write as _;
 
@@ -6,43 +7,45 @@ use super::understood::Pace;
 use crate::error::shorten;
 use crate::{TraceError, TraceProblem};
 
-/// A rate from a point in time on.
+/// A rate that applies from a point in time on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sample {
-    /// Number of the line in the file, from 1.
+    /// Number of the sample's line in the file, from 1.
     pub line: usize,
-    /// Start, relative to the file's origin of time.
+    /// Time from which the rate applies, relative to an origin that all samples of the file share.
     pub start_ns: i64,
-    /// `None` if the recorder did not know it: the previous rate continues.
+    /// The rate; `None` if the recorder did not know it, so the previous rate continues.
     pub mbit_s: Option<f64>,
-    /// `None` if the rate holds until the next sample.
+    /// Duration for which the rate applies; `None` if it applies until the next sample.
     pub duration_ns: Option<i64>,
 }
 
-/// A log for [`crate::RateTrace::parse_log`], and the corrections made.
+/// A log in the form that [`crate::RateTrace::parse_log`] reads, and the corrections that were
+/// made.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Log {
     pub content: Vec<u8>,
     pub pace: Pace,
-    /// Number of pauses of the recorder; a pause takes no time in the log.
+    /// Number of pauses of the recorder, which are removed from the log.
     pub pauses: usize,
-    /// Number of samples that are slightly earlier than the one above, whose time they get.
+    /// Number of samples that are slightly earlier than the sample before, and that get the time
+    /// of this sample.
     pub late: usize,
 }
 
-/// Longest time between two samples that is not a pause.
+/// Maximum time between two samples; a longer time is a pause of the recorder.
 const LONGEST_STEP_NS: i64 = 10_000_000_000;
 const LONGEST_STEPS: i64 = 10;
 
-/// One sample in this many may be out of order.
+/// At most one sample in this many may be out of order.
 const ORDERED_BESIDE_LATE: usize = 100;
 
 const MAX_MBIT_S: f64 = 1e7;
 
-/// Converts samples to a log.
+/// Converts samples of a rate to a log.
 ///
-/// If a time is far before or after the one above, another recording begins: it follows the
-/// previous one after the usual step.
+/// If a time is much earlier or much later than the one before, another recording begins at this
+/// line: it follows the previous recording after the usual step.
 pub(super) fn log(samples: &[Sample]) -> Result<Log, TraceError> {
     let [first, ..] = samples else { return Err(TraceError::whole(TraceProblem::Empty)) };
     let step_ns = usual_step_ns(samples);
@@ -86,13 +89,14 @@ pub(super) fn log(samples: &[Sample]) -> Result<Log, TraceError> {
     Ok(log)
 }
 
-/// The lower median of the steps; without any, the first sample's duration, or a second.
+/// The lower median of the steps between samples. If there is no step, the duration of the first
+/// sample; if this is unknown, a second.
 fn usual_step_ns(samples: &[Sample]) -> i64 {
     let starts = samples.iter().map(|sample| sample.start_ns);
     usual_ns(starts).or(samples[0].duration_ns.filter(|&ns| ns > 0)).unwrap_or(1_000_000_000)
 }
 
-/// The lower median of the positive steps from each start to the next.
+/// The lower median of the positive steps from each start time to the next.
 pub(super) fn usual_ns(starts: impl Iterator<Item = i64> + Clone) -> Option<i64> {
     let pairs = starts.clone().zip(starts.skip(1));
     let steps = pairs.map(|(start, next)| next.saturating_sub(start)).filter(|&step| step > 0);

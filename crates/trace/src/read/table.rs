@@ -1,38 +1,38 @@
-//! Text tables: the delimiter of the columns, the heading and the rows.
+//! Tables in text form: the delimiter of the columns, the heading and the rows.
 
 use super::clock::Stamp;
 use super::number::Number;
 use super::unit::{Unit, time_unit_ns};
 use crate::TraceProblem;
 
-/// A text as rows of cells.
+/// A text that was split into rows of cells.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Table<'a> {
     pub delimiter: Delimiter,
-    /// Empty if the file has no heading.
+    /// Names of the columns; empty if the file has no heading.
     pub names: Vec<String>,
-    /// Number of columns of most rows.
+    /// Number of columns that most rows have.
     pub width: usize,
     /// The rows below the heading, with their line numbers from 1.
     pub rows: Vec<(usize, &'a str)>,
 }
 
-/// The delimiter between the cells of a row.
+/// The delimiter between cells of the same row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Delimiter {
     Tab,
     Semicolon,
     Bar,
     Comma,
-    /// One or more blanks.
+    /// One or more spaces or tabs.
     Blanks,
 }
 
-/// Number of rows by which columns are classified.
+/// Number of rows from which columns are classified.
 pub(super) const HEAD_ROWS: usize = 200;
 
 impl Delimiter {
-    /// Delimiters that are rarest within cells come first.
+    /// All delimiters; those that occur least often within cells come first.
     const ALL: [Self; 5] = [Self::Tab, Self::Semicolon, Self::Bar, Self::Comma, Self::Blanks];
 
     /// Splits a row into cells; a quoted cell may contain delimiters.
@@ -74,7 +74,7 @@ impl Delimiter {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a text as a table; with one column if no delimiter divides its rows evenly.
+    /// Reads a text as a table; the table has one column if no delimiter divides the rows evenly.
     pub(super) fn read(text: &'a str) -> Self {
         let lines = || {
             let numbered = text.split('\n').enumerate().map(|(index, line)| (index + 1, line));
@@ -110,8 +110,8 @@ impl<'a> Table<'a> {
         table
     }
 
-    /// The first row with a different number of cells than the row above, if a delimiter divides
-    /// all.
+    /// The first row whose number of cells differs from the row above; `None` if the table has
+    /// only one column.
     pub(super) fn uneven(&self) -> Option<TraceProblem> {
         let rows = &self.rows[..self.rows.len().min(HEAD_ROWS)];
         let mut cells = Vec::new();
@@ -132,8 +132,8 @@ impl<'a> Table<'a> {
         )
     }
 
-    /// Handles a line of the heading, or of units below it. Returns whether the line is part of the
-    /// heading or stands above it, and so is not a row.
+    /// Handles a line that may belong to the heading, or contain the units below it. Returns
+    /// whether the line is part of the heading or stands above it, and so is not a row.
     fn take_heading(&mut self, cells: &[&str]) -> bool {
         let has_words =
             cells.iter().all(|cell| is_word(cell)) && cells.iter().any(|cell| !cell.is_empty());
@@ -156,7 +156,7 @@ impl<'a> Table<'a> {
         self.names.is_empty() && cells.len() != self.width && has_words
     }
 
-    /// The cells of the first rows.
+    /// The cells of the first rows of the table.
     pub(super) fn head(&self) -> Vec<Vec<&'a str>> {
         self.rows
             .iter()
@@ -170,7 +170,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The delimiter for which most lines have the same number of columns, and that number.
+/// The delimiter that gives most lines the same number of columns, and this number of columns.
 fn delimiter_of(head: &[&str]) -> (Delimiter, usize) {
     let mut cells = Vec::new();
     for delimiter in Delimiter::ALL {
@@ -191,7 +191,7 @@ fn delimiter_of(head: &[&str]) -> (Delimiter, usize) {
     (Delimiter::Comma, 1)
 }
 
-/// Whether a cell can be part of a heading.
+/// Whether a cell can be part of a table's heading.
 fn is_word(cell: &str) -> bool {
     Number::parse(cell, true).is_none() && Stamp::parse(cell).is_none() && !is_value_with_unit(cell)
 }

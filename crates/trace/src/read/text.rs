@@ -1,11 +1,11 @@
-//! Decoding of a file: decompression, UTF-8, and uniform line endings.
+//! Decodes the content of a file: decompression, UTF-8, and uniform line endings.
 
 use std::borrow::Cow;
 
 use super::gzip;
 use crate::{TraceProblem, light};
 
-/// The content of a file, unpacked if it is gzip.
+/// The content of a file, decompressed if it is a gzip file.
 pub(super) fn unpacked(content: &[u8]) -> Result<Cow<'_, [u8]>, TraceProblem> {
     const FOREIGN: [(&[u8], &str); 8] = [
         (b"PK\x03\x04", "a zip archive: extract it and name one of its files"),
@@ -47,8 +47,9 @@ pub(super) fn text(content: &[u8]) -> String {
     }
 }
 
-/// Whether a text contains packet trains: lines with a time, a base delay and arrivals. The number
-/// of packets varies, or there are several and the first one arrives at 0 in each line.
+/// Whether a text contains packet trains: each line contains a time, a base delay and arrivals.
+/// Either the number of packets varies between lines, or every line has several packets and the
+/// first arrives at 0.
 pub(super) fn is_packet_trains(text: &str) -> bool {
     let mut trains = Vec::new();
     for line in text.lines().take(50) {

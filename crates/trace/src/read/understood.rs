@@ -4,29 +4,29 @@ use core::fmt;
 
 use cwndlab_units::Duration;
 
-/// How a trace was read.
+/// How a file of a recorded link was interpreted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Understood {
-    /// The form of the file: `Mahimahi trace`, `CSV`, `iperf3 JSON`.
+    /// The form of the file, such as `Mahimahi trace`, `CSV` or `iperf3 JSON`.
     pub form: &'static str,
-    /// How the rates were read, if the trace has rates.
+    /// How the rates were interpreted, if the trace consists of rates.
     pub rates: Option<UnderstoodRates>,
-    /// Number of delivery opportunities, if the trace has these.
+    /// Number of delivery opportunities, if the trace consists of these.
     pub opportunities: Option<usize>,
     /// The time after which the trace repeats.
     pub duration: Duration,
-    /// Other steps of the interpretation.
+    /// Further steps of the interpretation, for people.
     pub notes: Vec<String>,
 }
 
-/// How the rates of a trace were read.
+/// How the rates of a trace were interpreted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnderstoodRates {
-    /// Frequency of the samples.
+    /// Time between the samples of the rate.
     pub pace: Pace,
     /// Unit of the rates.
     pub unit: &'static str,
-    /// Number of the column, from 1, and its name.
+    /// The column of the rate: its number, from 1, and its name.
     pub column: Option<(usize, String)>,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Understood {
     }
 }
 
-/// Formats with at most three decimals, no trailing zeros, and commas between thousands.
+/// Formats a number with at most three decimals, no trailing zeros, and commas between thousands.
 pub(crate) fn trimmed(number: f64) -> String {
     let text = format!("{number:.3}");
     let (whole, fraction) = text.split_once('.').expect("three decimals");

@@ -5,10 +5,11 @@
 pub(super) struct Unit {
     /// Name in messages.
     pub text: &'static str,
-    /// Bits of one unit; a count times this, divided by `per_megabit`, is in megabits.
+    /// Bits in one unit: a number of units times this value, divided by `per_megabit`, is in
+    /// megabits.
     bits: f64,
     per_megabit: f64,
-    /// Whether it is a rate, not a size.
+    /// Whether the unit is that of a rate; otherwise it is that of a size.
     pub is_rate: bool,
 }
 
@@ -26,12 +27,13 @@ impl Unit {
         Self { text, bits, per_megabit, is_rate: false }
     }
 
-    /// Converts `count` to Mbit/s, or to Mbit.
+    /// Converts a number of these units to Mbit/s, or a size to Mbit.
     pub(super) fn megabits(self, count: f64) -> f64 {
         count * self.bits / self.per_megabit
     }
 
-    /// The unit in a name or a cell: `Mbits/sec`, `DL throughput (kbps)`, `rx_bytes`.
+    /// The unit that occurs in a column name, a cell or an option: `Mbits/sec`, `DL throughput
+    /// (kbps)`, `rx_bytes`.
     pub(super) fn find(text: &str) -> Option<Self> {
         let words = words(text);
         (0..words.len()).find_map(|at| {
@@ -52,7 +54,7 @@ impl Unit {
         })
     }
 
-    /// The unit of bits or bytes that a single word names, per second or not.
+    /// The unit of a rate or a size that a single word names.
     fn named(word: &str, is_rate: bool) -> Option<Self> {
         if is_rate {
             return Some(match word {
@@ -97,7 +99,7 @@ impl Unit {
     }
 }
 
-/// A unit of time, in nanoseconds.
+/// The unit of time with this name, in nanoseconds.
 pub(super) fn time_unit_ns(text: &str) -> Option<i64> {
     words(text).iter().rev().find_map(|word| {
         Some(match word.to_lowercase().as_str() {
@@ -111,7 +113,8 @@ pub(super) fn time_unit_ns(text: &str) -> Option<i64> {
     })
 }
 
-/// The words of a name, in their case: `rxBytes_per sec` has `rx`, `Bytes`, `per`, `sec`.
+/// The words of a column name, with their case unchanged: `rxBytes_per sec` has `rx`, `Bytes`,
+/// `per`, `sec`.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for run in text.split(|c: char| !c.is_alphabetic()) {
