@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A span of time in nanoseconds.
 ///
-/// Half the size of `core::time::Duration`, which matters in the event loop.
+/// Half the size of `core::time::Duration`, so that the event loop handles it faster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Duration(u64);
@@ -61,7 +61,7 @@ impl Duration {
         self.0 as f64 / 1e6
     }
 
-    /// The difference, or zero if `rhs` is longer.
+    /// The difference of the durations, or zero if `rhs` is longer.
     pub const fn saturating_sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }

@@ -5,16 +5,16 @@ pub enum Ecn {
     /// The sender does not use ECN.
     #[default]
     NotEct = 0,
-    /// ECN-capable transport, codepoint ECT(1).
+    /// ECN-capable transport, with the codepoint ECT(1).
     Ect1 = 1,
-    /// ECN-capable transport, codepoint ECT(0).
+    /// ECN-capable transport, with the codepoint ECT(0).
     Ect0 = 2,
     /// Congestion experienced.
     Ce = 3,
 }
 
 impl Ecn {
-    /// The field in the two lowest bits of a traffic class.
+    /// The ECN field in the two lowest bits of an IP traffic class.
     pub const fn from_bits(class: u8) -> Self {
         match class & 3 {
             0 => Self::NotEct,

@@ -1,12 +1,12 @@
-//! Distribution of hundreds of millions of values in a fixed amount of memory.
+//! A histogram: the distribution of hundreds of millions of values in a fixed amount of memory.
 
-/// A log-linear histogram: 2 to the power of `SUB_BITS` buckets for each doubling; values from
-/// `MOST` on share the last bucket.
+/// A log-linear histogram: 2 to the power of `SUB_BITS` buckets for each doubling of the value.
+/// Values from `MOST` on share the last bucket.
 ///
-/// The error of a quantile is at most half a bucket's width: 0.2 % with 8 bits, and zero below 2 to
-/// the power of `SUB_BITS + 1`.
+/// The error of a quantile is at most half the width of a bucket: 0.2 % with 8 bits, and zero for
+/// values below 2 to the power of `SUB_BITS + 1`.
 ///
-/// The idea is that of Gil Tene's HdrHistogram: the top bits of a value select its bucket.
+/// The method is that of Gil Tene's HdrHistogram: the highest bits of a value select its bucket.
 #[derive(Clone, Debug)]
 pub struct Histogram<const SUB_BITS: u32, const MOST: u64> {
     buckets: Vec<u32>,
@@ -28,12 +28,12 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
         self.sum += value;
     }
 
-    /// Number of values.
+    /// Number of values recorded so far.
     pub fn count(&self) -> u64 {
         self.buckets.iter().copied().map(u64::from).sum()
     }
 
-    /// Mean of the values, if there are any.
+    /// Mean of the recorded values; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         match self.count() {
             0 => None,
@@ -41,7 +41,7 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
         }
     }
 
-    /// The value below which `percent` per cent of the values lie, if there are any.
+    /// The value below which `percent` per cent of the recorded values lie; `None` without values.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let last = self.count().checked_sub(1)?;
         let rank = percent / 100.0 * last as f64;
@@ -71,14 +71,14 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
     }
 }
 
-/// The bucket of a value.
+/// Index of the bucket that contains a value.
 #[inline]
 fn bucket<const SUB_BITS: u32>(value: u64) -> usize {
     let shift = (63 - (value | (1 << SUB_BITS)).leading_zeros()) - SUB_BITS;
     ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
 }
 
-/// The lowest value of a bucket, and the number of distinct values that it covers.
+/// The lowest value of a bucket, and the number of different values that share the bucket.
 fn bounds<const SUB_BITS: u32>(index: usize) -> (u64, u64) {
     let shift = (index >> SUB_BITS).saturating_sub(1);
     let top = index - (shift << SUB_BITS);

@@ -1,9 +1,9 @@
 //! Time, rate and size with their arithmetic, random numbers, histograms, and the output type of
 //! state machines.
 //!
-//! Time is a 64-bit count of nanoseconds since the run began, which suffices for 584 years.
-//! Nothing here reads a clock. Rates are in bits per second, sizes in bytes, and only the
-//! operators below combine them, so a factor of eight cannot be forgotten.
+//! Time is a 64-bit count of nanoseconds since the run began, which suffices for 584 years. This
+//! crate reads no clock. Rates are in bits per second and sizes are in bytes. Only the operators
+//! of these types combine them, so that a factor of eight cannot be forgotten.
 
 mod duration;
 mod ecn;

@@ -1,22 +1,22 @@
 use crate::Time;
 
-/// One output of a state machine's `poll`, which returns `None` if there is none until its
-/// `wake_time`.
+/// An output that the method `poll` of a state machine returns; `poll` returns `None` if there is
+/// no output before its `wake_time`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<P, E> {
-    /// A packet left at the logical time `at`, which is not after the poll, however late the poll
-    /// was.
+    /// A packet left at the logical time `at`. This time is not after the call of `poll`, even if
+    /// `poll` was called late.
     Packet {
-        /// When it left.
+        /// Time at which the packet left.
         at: Time,
-        /// Port at which it left; a medium numbers its own ports.
+        /// Port at which the packet left; each medium numbers its own ports.
         port: u16,
         /// The packet.
         packet: P,
     },
-    /// An event that a recorder may store.
+    /// An event that a run can record.
     Event {
-        /// When it happened.
+        /// Time at which the event happened.
         at: Time,
         /// What happened.
         event: E,

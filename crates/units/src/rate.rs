@@ -15,7 +15,7 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// The difference, or zero if `rhs` is larger.
+    /// The difference of the sizes, or zero if `rhs` is larger.
     pub const fn saturating_sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
@@ -85,8 +85,8 @@ impl Rate {
     }
 }
 
-/// The time that `self` bytes take at a rate, rounded down to a nanosecond; [`Duration::MAX`] at
-/// rate zero.
+/// The time that `self` bytes take at this rate, rounded down to a nanosecond; [`Duration::MAX`]
+/// at rate zero.
 impl Div<Rate> for Bytes {
     type Output = Duration;
 
@@ -105,7 +105,7 @@ impl Div<Rate> for Bytes {
     }
 }
 
-/// The whole bytes that pass at a rate in a duration, rounded down.
+/// The whole number of bytes that pass at this rate in a duration, rounded down.
 impl Mul<Duration> for Rate {
     type Output = Bytes;
 

@@ -1,10 +1,10 @@
-//! Random numbers: one named stream per component of a run.
+//! Random numbers: each component of a run has a stream with its own name.
 //!
 //! A stream is xoshiro256++ (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
 //! generators"), seeded by SplitMix64 as its authors advise, from SipHash-2-4 (Aumasson and
-//! Bernstein 2012) of the component's name under the run's seed. So the draws of one component do
-//! not depend on any other component, and two algorithms with the same seed see the same channel.
-//! The streams are not meant to be secret.
+//! Bernstein 2012) of the component's name under the run's seed. The random numbers of one
+//! component therefore do not depend on any other component, and two algorithms with the same seed
+//! have the same channel. The streams are not meant to be cryptographically secure.
 
 /// A stream of random numbers that belongs to one component of one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ impl Stream {
         result
     }
 
-    /// Returns a whole number below `limit`, all equally likely (Lemire 2019, without bias).
+    /// Returns a whole number below `limit`; all are equally likely (Lemire 2019, without bias).
     ///
     /// # Panics
     /// If `limit` is 0.
@@ -63,7 +63,7 @@ impl Stream {
     /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller
     /// 1958).
     ///
-    /// Always consumes two draws.
+    /// Always uses two random numbers of the stream.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(core::f64::consts::TAU * self.unit())
@@ -71,13 +71,13 @@ impl Stream {
 }
 
 /// The second half of the hash's key: "cwndlab." in ASCII, so that streams differ from those of
-/// other programs that seed in the same way.
+/// other programs that use the same method.
 const STREAM_KEY: u64 = u64::from_be_bytes(*b"cwndlab.");
 
-/// Returns element `index` of the SplitMix64 sequence (Steele, Lea and Flood 2014, "Fast splittable
-/// pseudorandom number generators") of a seed; the first element has index 1.
+/// Returns element `index` of the SplitMix64 sequence of a seed (Steele, Lea and Flood 2014, "Fast
+/// splittable pseudorandom number generators"); the first element has index 1.
 ///
-/// Any element can be computed directly, because the generator's state is only a counter.
+/// Any element can be computed directly, because the state of the generator is only a counter.
 #[inline]
 pub const fn split_mix_64(seed: u64, index: u64) -> u64 {
     let z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));

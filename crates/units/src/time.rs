@@ -13,7 +13,7 @@ pub struct Time(u64);
 impl Time {
     /// The beginning of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than every event; represents a timer that is not set.
+    /// A time later than every event; represents a timer that is not set.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The point `nanos` nanoseconds after the beginning.
