@@ -1,4 +1,5 @@
-// Exports: files of charts, tables and the decision, and texts that reproduce the results.
+// Exports: files with charts, tables and the decision, and commands and files that reproduce the
+// results.
 
 import { type Chart, type Line, shown } from "./charts.ts";
 import type { Figures } from "./curves.ts";
@@ -6,7 +7,7 @@ import { data } from "./data.ts";
 import { csvOf, curvesCsv, pictureFrom, pictureOf, save, saveCsv, savePng, saveSvg, tools } from "./save.ts";
 import { type Setting, commandOf, linkLine, pythonOf, studyOf } from "./setting.ts";
 
-/** A line with the figures of its flows and the algorithm of its run. */
+/** A curve with the values of its flows and the algorithm of its run. */
 export type Shown = Line & { of: string; summary: Figures };
 
 /** The current content of the page. */
@@ -23,7 +24,7 @@ const COLUMNS: (keyof Figures)[] = [
 
 const byId = (id: string) => document.getElementById(id)!;
 
-/** A row of the table of figures. */
+/** A row of the table of results. */
 export function row({ name, colour, isBeside, summary }: Shown): HTMLTableRowElement {
   const line = document.createElement("tr");
   const head = document.createElement("th");

@@ -14,7 +14,8 @@ export interface Answer {
   reality: Reality | null;
   queue: QueueSize | null;
   /**
-   * How flows share with the flow beside them, one sentence each; null if there is no such flow.
+   * How flows share the link with a flow of another algorithm, one sentence each; null if there is
+   * no such flow.
    */
   shares: string[] | null;
 }
@@ -25,13 +26,13 @@ export function showAnswer({ setting, progress, reality, queue, shares }: Answer
   const place = byId("answer");
   const isWhole = done === setting.repetitions;
   place.ariaBusy = String(!isWhole && progress.refusal === null);
-  const counted = done === 0 ? "the answer before; simulating …" : `${isWhole ? "from" : "so far from"} ${done} of ${setting.repetitions} repetitions`;
+  const counted = done === 0 ? "previous answer; simulating …" : `${isWhole ? "from" : "so far from"} ${done} of ${setting.repetitions} repetitions`;
   byId("counted").textContent = decided === null ? "" : counted;
   if (shares !== null) {
     place.ariaBusy = "false";
     const [first = "", ...others] = shares;
     byId("headline").textContent = first;
-    const more = [...others, "One repetition decides nothing: the study file below runs all of them, and its report says who starves whom."];
+    const more = [...others, "A single repetition is not enough for a decision. The study file below runs all repetitions, and its report shows which algorithm starves which."];
     byId("sentences").replaceChildren(...more.map(paragraph));
     byId("counted").textContent = "";
     byId("certainty").replaceChildren();
@@ -39,7 +40,7 @@ export function showAnswer({ setting, progress, reality, queue, shares }: Answer
     return;
   }
   if (decided === null) {
-    byId("headline").textContent = progress.refusal === null ? "Simulating …" : "No answer here.";
+    byId("headline").textContent = progress.refusal === null ? "Simulating …" : "No answer for this link.";
     byId("sentences").replaceChildren();
     byId("certainty").replaceChildren();
     byId("networks").hidden = true;

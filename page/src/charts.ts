@@ -1,4 +1,4 @@
-// Curves over time, one chart per quantity, with linked cursors and marks for events.
+// Curves over time: one chart for each quantity, with linked cursors and marks for events.
 
 import uPlot from "uplot";
 import type { Curves } from "./curves.ts";
@@ -10,7 +10,7 @@ export interface Line {
   colour: string;
   curves: Curves;
   happenings: Happening[];
-  /** Whether this is the line of the flow beside an algorithm's flows. */
+  /** Whether the line shows the additional flow of another algorithm. */
   isBeside: boolean;
 }
 
@@ -34,7 +34,7 @@ const MARK_PX = 7;
 /** Goodput above this multiple of its 97th percentile is cut off. */
 const SPIKE = 1.6;
 const ROOM = 1.05;
-/** Largest distance between a click and its mark, as a share of the time shown. */
+/** Maximum distance between a click and a mark, as a share of the time shown. */
 const NEAR = 0.02;
 
 interface Callbacks {
@@ -251,7 +251,7 @@ export function aligned(lines: { curves: Curves }[], quantity: Quantity): uPlot.
   return tables.length === 0 ? [[]] : uPlot.join(tables);
 }
 
-/** Formats a number with three digits. */
+/** Formats a number with three significant digits. */
 export function shown(value: number): string {
   if (Number.isNaN(value)) return "–";
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");

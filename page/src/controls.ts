@@ -13,7 +13,7 @@ interface Slider {
   isLogarithmic: boolean;
   /** Decimal places; significant digits if the slider is logarithmic. */
   digits: number;
-  /** The displayed value is this many times the key's value. */
+  /** Factor by which the displayed value is larger than the value of the key. */
   factor: number;
 }
 
@@ -47,7 +47,7 @@ export class Controls {
     this.changed(this.setting);
   }
 
-  /** Shows another setting, such as that of an address. */
+  /** Shows another setting, such as the one in an address. */
   reset(setting: Setting): void {
     this.setting = setting;
     this.show();
@@ -98,7 +98,7 @@ export class Controls {
     row.className = "all";
     const list = document.createElement("select");
     row.append("All links ", list);
-    const own = "trace" in keys ? `your trace ${keys["trace"]}` : "a wire of your own";
+    const own = "trace" in keys ? `your trace ${keys["trace"]}` : "your own wire";
     list.append(new Option(own, "", false, preset === ""));
     for (const { name, title } of data.presets) {
       list.append(new Option(`${name}: ${title}`, name, false, name === preset));
@@ -209,7 +209,7 @@ function chip(label: string, isOn: boolean, press: () => void): HTMLButtonElemen
   return button;
 }
 
-/** A slider of a key; `text` is null if the preset's own value, `own`, applies. */
+/** A slider for a key of the link; `text` is null if the value of the preset, `own`, applies. */
 function slider(
   { label, unit, low, high, isLogarithmic, digits, factor }: Slider,
   text: string | null,
@@ -234,8 +234,8 @@ function slider(
   reset.type = "button";
   reset.className = "reset";
   reset.textContent = "×";
-  reset.ariaLabel = `${label}: back to the preset's`;
-  reset.title = "Back to the preset's";
+  reset.ariaLabel = `${label}: reset to the value of the preset`;
+  reset.title = "Reset to the value of the preset";
   const show = (value: string | null) => {
     const shown = value ?? own;
     output.textContent = shown === null ? "default" : timesOf(shown, factor);

@@ -10,7 +10,7 @@ export interface Curves {
   queue_pkts: Float64Array;
 }
 
-/** Figures over all flows of a run; NaN where undefined. */
+/** Results over all flows of a run; NaN if undefined. */
 export interface Figures {
   goodput_mbit_s: number;
   rtt_mean_ms: number;
@@ -55,7 +55,10 @@ export function curvesOf({ tables }: Tables, begin_s: number, { from, to }: Rang
   };
 }
 
-/** The figures of some flows of a run: mean RTTs over flows, and the share of retransmissions. */
+/**
+ * The results of some flows of a run: the mean RTT over the flows, and the share of
+ * retransmissions.
+ */
 export function figuresOf({ tables }: Tables, { from, to }: Range): Figures {
   const flows = tables.get("flows")!;
   const all = (name: string) => numbers(flows, name).slice(from, to);
@@ -74,7 +77,7 @@ export function figuresOf({ tables }: Tables, { from, to }: Range): Figures {
 /** A column as numbers, NaN where undefined. */
 export function numbers(table: Table, name: string): Float64Array {
   const column: Column | undefined = table.get(name);
-  if (column === undefined) throw new Error(`the module gives no column ${name}`);
+  if (column === undefined) throw new Error(`the simulator did not return the column ${name}`);
   return Float64Array.from(column as ArrayLike<unknown>, (value) =>
     value === null ? NaN : Number(value),
   );

@@ -4,7 +4,7 @@ import json from "../../target/page/data.json";
 
 /** A scenario of identical flows, as the command line makes it, without its path. */
 export interface Template {
-  /** The seed depends on this and on the path. */
+  /** The seed of a run depends on this value and on the path. */
   cell: { duration_ns: number };
   scenario: { duration_ns: number; flows: Flow[] };
 }
@@ -18,13 +18,13 @@ export interface Preset {
   name: string;
   title: string;
   description: string;
-  /** `stage` means a chain of links. */
+  /** Kind of the link; `stage` is a chain of links. */
   medium: "wire" | "cell" | "wifi" | "stage";
   /** Keys with a slider that may follow the preset's name in a link. */
   keys: string[];
   /** The preset's own values of these keys, where known. */
   values: Record<string, string>;
-  /** The text of its file. */
+  /** The text of the preset's file. */
   text: string;
 }
 
@@ -47,17 +47,20 @@ export interface Reality {
     misses: Record<string, string[]>;
     came_true: Record<string, { stated: number; happened: number; comparisons: number }[]>;
   };
-  /** The record in words. */
+  /** The record of the advice, in words. */
   meaning: string;
 }
 
 export interface Algorithm {
   name: string;
   summary: string;
-  /** How its window grows, and how it reacts to a loss: docs/explanation/algorithms.md. */
+  /**
+   * How the window of the algorithm grows, and how it reacts to a loss:
+   * docs/explanation/algorithms.md.
+   */
   increase: string;
   decrease: string;
-  /** The names of its phases, indexed by the number in an event. */
+  /** The names of the algorithm's phases, indexed by the number in an event. */
   phases: string[];
   /** Colours (#rrggbb) on a light page, and on a dark one. */
   colour: string;
@@ -72,9 +75,12 @@ export interface Data {
   templates: Template[];
   /** Like `templates`, with one more flow of another algorithm. */
   templates_beside: Template[];
-  /** The zone within which algorithms belong to the set of good ones. */
+  /**
+   * The zone of indifference: an algorithm that is worse than the best by less belongs to the set
+   * of good algorithms.
+   */
   rule: { zone: number };
-  /** The lowest probability that counts as sure. */
+  /** The lowest probability that counts as certain. */
   sure: number;
   /** The algorithm in use today. */
   baseline: string;
@@ -82,11 +88,11 @@ export interface Data {
   host: object;
   /** The first goal is the default. */
   goals: Goal[];
-  /** By kind of radio. */
+  /** Records of the advice, by kind of radio. */
   reality: Record<string, Reality>;
   /** Templates by name, with placeholders for values. */
   sentences: Record<string, string>;
-  /** Names of the quantities that change, by column. */
+  /** Names of the quantities whose changes are shown, by column. */
   changes: Record<string, string>;
   presets: Preset[];
   algorithms: Algorithm[];

@@ -5,7 +5,7 @@ import { type Goal, type Reality, data } from "./data.ts";
 /** The module's decision about runs: crates/page/src/decision.rs. */
 export interface Decided {
   best: string[];
-  /** True if no data arrived with any algorithm. */
+  /** Whether no data arrived with any algorithm. */
   is_idle: boolean;
   pairs: number;
   repeatable: number | null;
@@ -31,7 +31,7 @@ export interface Entrant {
   high: number | null;
   behind: number;
   is_good: boolean;
-  /** The second price is null if there is no upper bound. */
+  /** Lowest and highest price of delay; the highest is null if there is no upper bound. */
   prices_of_delay: [number, number | null] | null;
   is_undominated: boolean;
 }

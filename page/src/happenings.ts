@@ -17,12 +17,12 @@ export interface Happening {
   t_s: number;
   /** Time of the last event of a burst. */
   until_s: number;
-  /** The event's name in results. */
+  /** The name of the event in results. */
   kind: string;
   /** The flow's number; null if the event concerns all flows. */
   flow: number | null;
   count: number;
-  /** The event's number; NaN if it has none. */
+  /** The number that belongs to the event; NaN if there is none. */
   value: number;
   /** For a change of phase, the old and the new phase. */
   phases: [string, string] | null;
@@ -46,7 +46,7 @@ const DROPS = new Set([
 const BURSTS = new Set([...DROPS, "ecn_mark", "ack_filtered", "rate_changed", "host_refused"]);
 const UNTOLD = new Set(["open", "disorder", "loss", "peer_finished"]);
 const SLOW_START = new Set(["slow_start", "startup"]);
-/** Losses that are closer together than this form one burst. */
+/** Maximum time between two losses of the same burst. */
 const BURST_S = 0.1;
 const MOST = 5000;
 const MOST_PHASES = 120;
@@ -56,7 +56,7 @@ export function isLoss(kind: string): boolean {
   return DROPS.has(kind);
 }
 
-/** Whether the sender reduces its window. */
+/** Whether the sender reduces its window at an event of this kind. */
 export function isReduction(kind: string): boolean {
   return kind === "recovery" || kind === "timeout" || kind === "cwr";
 }
@@ -174,7 +174,7 @@ class States {
   }
 }
 
-/** The first of `count` indices from which `holds` is true; `count` if it never is. */
+/** The lowest of `count` indices from which `holds` is always true; `count` if there is none. */
 export function lowerBound(count: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -1,5 +1,6 @@
-// The page: controls, the answer, the animated link, curves, and the command that reproduces the
-// results.
+// The page: controls, the answer, the animation of the link, curves, and the command that
+// reproduces
+// the results.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -26,21 +27,24 @@ import workerSource from "../../target/page/worker.js";
 
 const MOST_WORKERS = 2;
 const MOST_TRACE_BYTES = 50e6;
-/** Slower work begins when no control has been moved for this long. */
+/** Slower work begins when the user has not moved a control for this time. */
 const REST_MS = 200;
-/** If complete runs take longer than this, a part of them that fits is drawn first. */
+/**
+ * If simulating complete runs takes longer than this, the page first draws the part that can be
+ * simulated in this time.
+ */
 const COARSE_MS = 45;
 const LEAST_COARSE = 0.1;
-/** Longest time that finished curves wait for the others. */
+/** Maximum time for which finished curves wait for the remaining curves. */
 const PATIENCE_MS = 150;
-/** Most data packets in a capture. */
+/** Maximum number of data packets in a capture. */
 const MOST_PACKETS = 120_000;
 const BITS_PER_PACKET = 1448 * 8;
 
 const results = new Map<string, Drawn>();
 /**
- * For each algorithm, the turn of its drawn run: a worker may answer an older turn after a newer
- * one.
+ * For each algorithm, the number of the setting whose run is drawn, because a worker may reply to an
+ * older setting after a newer one.
  */
 const taken = new Map<string, number>();
 const captures = new Map<string, Packets>();
@@ -111,7 +115,9 @@ let repetitions: Repetitions | null = null;
 /** Time to simulate one second of the link. */
 let paceMs = { link: "", perSecond: 0 };
 
-/** Draws all curves at once, or their beginning; starts slower work when no control moves. */
+/**
+ * Draws all curves or their beginning at once; starts slower work when the user moves no control.
+ */
 function simulate(): void {
   if (runner === null || repetitions === null) return;
   document.body.ariaBusy = "true";
@@ -134,7 +140,10 @@ function simulate(): void {
   showCommand();
 }
 
-/** Shows what reproduces the results: a command, and a study file if there is a flow beside. */
+/**
+ * Shows the command that reproduces the results, and a study file if there is a flow of another
+ * algorithm.
+ */
 function showCommand(): void {
   byId("command").textContent = commandOf(setting);
   byId("study").textContent = studyOf(setting);
@@ -166,7 +175,7 @@ function run(asked: number, until_s: number, done: () => void, isUrgent = true):
   }
 }
 
-/** Starts the work that waits until no control moves. */
+/** Starts the work that waits until the user moves no control. */
 function goOn(asked: number): void {
   if (asked !== turn || runner === null) return;
   history.replaceState(null, "", addressOf(setting));
@@ -195,7 +204,10 @@ function goOn(asked: number): void {
   if (setting.beside === "") repetitions!.go();
 }
 
-/** Stores a run for drawing, unless a newer run exists or it is the refusal of an older setting. */
+/**
+ * Stores a run for drawing, unless a newer run exists, or the reply is an error for an older
+ * setting.
+ */
 function take(algorithm: string, reply: Drawn | Refusal, asked: number): void {
   if (asked < (taken.get(algorithm) ?? 0) || (asked < turn && "refusal" in reply)) return;
   taken.set(algorithm, asked);
@@ -224,7 +236,8 @@ function lines(): Shown[] {
 }
 
 /**
- * How each algorithm's flows share with the flow beside, and how each reacted, in this repetition.
+ * How each algorithm's flows shared the link with the flow of another algorithm in this repetition,
+ * and how both reacted to losses.
  */
 function shares(): string[] {
   const own = lines().filter(({ isBeside }) => !isBeside);
@@ -235,28 +248,28 @@ function shares(): string[] {
   const about = own.map(({ name, happenings }) => {
     const losses = (isOther: boolean) =>
       happenings.filter(({ kind, flow }) => isReduction(kind) && flow! >= setting.flows === isOther).length;
-    return `${name} reacted to losses or marks ${times(losses(false))}, ${setting.beside} beside it ${times(losses(true))}.`;
+    return `${name} reacted to losses or marks ${times(losses(false))}; on the same link, ${setting.beside} reacted ${times(losses(true))}.`;
   });
   const answers = [...new Set([...own.map(({ name }) => name), setting.beside])]
     .map((name) => data.algorithms.find((each) => each.name === name)!)
     .filter(({ decrease }) => decrease !== "")
     .map(({ name, decrease }) => `${name}, ${decrease}`);
   return [
-    `Beside a flow of ${setting.beside}, in this repetition: ${joinWords(parts)} of what both carry.`,
+    `Beside a flow of ${setting.beside}, in this repetition: ${joinWords(parts)} of the goodput of both.`,
     ...about,
-    `What a loss does to the window: ${answers.join("; ")}.`,
+    `Effect of a loss on the window: ${answers.join("; ")}.`,
   ];
 }
 
 const times = (count: number) => ["never", "once"][count] ?? `${count} times`;
 
-/** Updates what changes immediately when a slider moves. */
+/** Updates the parts of the page that change immediately when a slider moves. */
 function showCurves(): void {
   const drawn = lines();
   charts.draw(drawn, setting.duration_s);
   const most = mostOf(drawn, "goodput_mbit_s");
   byId("cut").textContent = most > topOf(drawn, "goodput_mbit_s")
-    ? `Spikes of goodput, up to ${shown(most)} Mbit/s, are cut off: when a lost packet arrives at last, all that waited behind it counts at once.`
+    ? `Spikes of goodput, up to ${shown(most)} Mbit/s, are cut off. They occur when a lost packet finally arrives, because all data that waited behind it count as received at this time.`
     : "";
   const isWhole = drawn.every(({ of }) => results.get(of)!.until_s === setting.duration_s);
   byId("whole").classList.toggle("stale", !isWhole);
@@ -271,7 +284,7 @@ function showCurves(): void {
   document.body.ariaBusy = String(runner?.isBusy ?? true);
 }
 
-/** Updates the animated link, the list of events and the answer. */
+/** Updates the animation of the link, the list of events and the answer. */
 function showAll(): void {
   const drawn = lines().filter(({ isBeside }) => !isBeside);
   path.show(
@@ -340,7 +353,7 @@ async function takeFile(file: File): Promise<void> {
   const name = file.name.replace(/[^\w.+-]/g, "_");
   const reading = await runner.read({ name, content: new Uint8Array(await file.arrayBuffer()) });
   if ("refusal" in reading) {
-    understood(`${reading.refusal}. The link stays as it was.`, true);
+    understood(`${reading.refusal}. The link was not changed.`, true);
     return;
   }
   recordings.set(name, reading);

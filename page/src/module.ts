@@ -22,7 +22,10 @@ interface Exports {
   panic_message(): number;
 }
 
-/** Numbers with `NaN` for undefined, or a list with `null` for undefined. */
+/**
+ * Values of a column: numbers with `NaN` for undefined values, or a list with `null` for undefined
+ * values.
+ */
 export type Column =
   | Uint8Array
   | Uint16Array
@@ -38,14 +41,19 @@ export type Table = Map<string, Column>;
 export interface Tables {
   tables: Map<string, Table>;
   pcap: Uint8Array | null;
-  /** The decision's input from the run. */
+  /** The values of the run that the decision uses. */
   figures: Float64Array;
 }
 
-/** The module rejects a scenario, a trace or a link; the message is a sentence. */
+/**
+ * The error if the module rejects a scenario, a trace or a link; the message explains the reason.
+ */
 export class InputError extends Error {}
 
-/** A panic or lack of memory: this instance is lost and must be replaced. */
+/**
+ * The error after a panic or a lack of memory: the instance of the module cannot be used any more
+ * and must be replaced.
+ */
 export class ModuleError extends Error {}
 
 interface Placed {
@@ -82,7 +90,7 @@ const ARRAYS = {
 const ALIGNMENT = 8;
 const WORD = 4;
 
-/** An instance of the simulator; unusable after a ModuleError. */
+/** An instance of the simulator; it cannot be used any more after a ModuleError. */
 export class Simulator {
   private readonly exports: Exports;
 
@@ -174,13 +182,15 @@ export class Simulator {
       return bytes;
     } catch (error) {
       if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
-        throw new ModuleError(this.panicMessage() || "not enough memory, or a stack too deep");
+        throw new ModuleError(this.panicMessage() || "not enough memory, or a stack overflow");
       }
       throw error;
     }
   }
 
-  /** The message of a panic; empty if there was none or no memory is left for it. */
+  /**
+   * The message of a panic; empty if there was no panic, or if no memory is left for the message.
+   */
   private panicMessage(): string {
     try {
       return decode(this.answer(this.exports.panic_message()).bytes);

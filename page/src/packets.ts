@@ -1,17 +1,17 @@
 // The packets of a run from the capture at its senders: when each was sent, and when its last byte
 // was acknowledged.
 
-/** One row per data packet, in order of sending. */
+/** Data packets of a run, in the order in which they were sent. */
 export interface Packets {
   /** End of the recorded time. */
   until_s: number;
   sent_s: Float64Array;
-  /** NaN if it was not acknowledged. */
+  /** Time at which the packet was acknowledged; NaN if it was not. */
   acked_s: Float64Array;
   /** The packet's number within its flow, from 1, by its position in the stream. */
   number: Uint32Array;
   flow: Uint16Array;
-  /** 1 for a retransmission. */
+  /** 1 if the packet is a retransmission, and otherwise 0. */
   isResent: Uint8Array;
   /** The shortest time from sending to acknowledgement. */
   shortest_s: number;
@@ -28,7 +28,7 @@ const SYN = 2;
 const SACK = 5;
 const TIMESTAMP_WORDS = 1e9;
 
-/** A flow's packets in flight. */
+/** Packets of a flow that are in flight. */
 interface Flow {
   first: number | null;
   /** Rows not yet acknowledged, by the sequence number after their last byte. */

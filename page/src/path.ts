@@ -8,7 +8,7 @@ import type { Packets } from "./packets.ts";
 export interface Lane {
   name: string;
   colour: string;
-  /** null until the capture is available. */
+  /** The packets of the run; null until the capture is available. */
   packets: Packets | null;
   drops_s: Float64Array;
   curves: Curves;
@@ -62,7 +62,7 @@ export class PathView {
     this.draw(this.t_s);
   }
 
-  /** Draws one moment and returns a description of it. */
+  /** Draws the packets at a time, and returns a description of the picture. */
   draw(t_s: number): string {
     const { context } = this;
     this.t_s = t_s;
@@ -129,7 +129,7 @@ export class PathView {
     context.fillText(Number.isNaN(queued) ? "" : count, left + wide + 6, top + 12);
     context.textAlign = "center";
     const window = Number.isNaN(cwnd) ? "" : `, window ${Math.round(cwnd ?? 0)}`;
-    return `${lane.name}: ${Math.round(queued || 0)} packets queued${window}, ${inFlight} under way.`;
+    return `${lane.name}: ${Math.round(queued || 0)} packets queued${window}, ${inFlight} in flight.`;
   }
 
   private drawPackets(packets: Packets, lane: Lane, t_s: number, width: number, data: number, acks: number): number {

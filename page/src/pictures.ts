@@ -1,4 +1,4 @@
-// Links with a picture of a few strokes.
+// Links, each with a simple picture.
 
 import { draw } from "./points.ts";
 
@@ -39,11 +39,11 @@ export const PICTURES: Picture[] = [
     strokes: ["M20 5h7v7h-7zM9 6.5h11v4H9zM27 6.5h11v4H27zM23.5 12v3", "M4 26q19.5-8 40 0M20 18.5a5 5 0 0 0 7 0"],
   },
   {
-    preset: "bufferbloat", keys: {}, label: "A queue far too long",
+    preset: "bufferbloat", keys: {}, label: "A queue that is far too long",
     strokes: ["M2 8h38M2 20h38M40 8l5 4v4l-5 4", ".M4 11h5v6H4zM10.5 11h5v6h-5zM17 11h5v6h-5zM23.5 11h5v6h-5zM30 11h5v6h-5z"],
   },
   {
-    preset: "", keys: { rate: "10 Mbit/s", delay: "20 ms", queue: "1 BDP", loss: "0 %" }, label: "A wire of your own",
+    preset: "", keys: { rate: "10 Mbit/s", delay: "20 ms", queue: "1 BDP", loss: "0 %" }, label: "Your own wire",
     strokes: ["M12 14h24M3 9h9v10H3zM36 9h9v10h-9z", ".M19 12h4v4h-4zM26 12h4v4h-4z"],
   },
 ];

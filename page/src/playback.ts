@@ -1,4 +1,4 @@
-// The time shown: plays at a selected speed, pauses, or steps from packet to packet.
+// Playback of the animation: plays at a selected speed, pauses, or moves from packet to packet.
 
 const SPEEDS: { label: string; factor: number }[] = [
   { label: "real time", factor: 1 },
@@ -7,7 +7,9 @@ const SPEEDS: { label: string; factor: number }[] = [
   { label: "slow, 1/200", factor: 0.005 },
 ];
 const FIRST_SPEED = 1;
-/** A frame that arrives later than this advances the time only by this much. */
+/**
+ * Maximum time by which a frame of the animation advances the playback, even if it is drawn later.
+ */
 const MOST_FRAME_S = 0.1;
 
 interface Place {
@@ -45,7 +47,7 @@ export class Playback {
     this.say();
   }
 
-  /** Sets the length of another run; keeps the time if it is within that length. */
+  /** Sets the duration of another run; keeps the present time if it is within this duration. */
   limit(duration_s: number): void {
     this.duration_s = duration_s;
     this.place.time.max = String(duration_s);

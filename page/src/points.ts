@@ -1,4 +1,4 @@
-// Goodput over round-trip time; the upper left is better.
+// Chart of goodput against round-trip time; upper left is better.
 
 import { shown } from "./charts.ts";
 import type { Figures } from "./curves.ts";
@@ -14,7 +14,7 @@ const BOTTOM = 40;
 const ROOM = 1.15;
 const POINT = 5;
 
-/** A chart of each algorithm's goodput over its 95th percentile of the round-trip time. */
+/** A chart of each algorithm's goodput against the 95th percentile of its round-trip time. */
 export function operatingPoints(
   points: (Figures & { name: string; colour: string; isBeside: boolean })[],
 ): SVGSVGElement {

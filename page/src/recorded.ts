@@ -1,4 +1,4 @@
-// Variants of a scenario with other recordings or a shorter duration; the simulated events stay the
+// Variants of a scenario that record other tables or end earlier; the simulated events are the
 // same.
 
 import type { Request } from "./module.ts";
@@ -10,13 +10,16 @@ interface Scenario {
 
 const NS_PER_S = 1e9;
 
-/** Start of the drawn part: a run on a recorded link begins at a random point of the recording. */
+/**
+ * Time at which the drawn part begins, because a run on a recorded link begins at a random point of
+ * the recording.
+ */
 export function beginOf(scenario: string, request: Request): number {
   const { duration_ns } = JSON.parse(scenario) as Scenario;
   return (duration_ns - request.template.duration_ns) / NS_PER_S;
 }
 
-/** The scenario, ended at a time. */
+/** The scenario with an earlier end. */
 export function beginningOf(scenario: string, until_s: number): string {
   const document = JSON.parse(scenario) as Scenario;
   const until_ns = Math.round(until_s * NS_PER_S);
@@ -24,7 +27,7 @@ export function beginningOf(scenario: string, until_s: number): string {
   return JSON.stringify({ ...document, duration_ns: until_ns });
 }
 
-/** The scenario with only its summaries. */
+/** The scenario without tables: it records only the summaries. */
 export function summariesOnly(scenario: string): string {
   return JSON.stringify({
     ...(JSON.parse(scenario) as Scenario),
@@ -32,7 +35,7 @@ export function summariesOnly(scenario: string): string {
   });
 }
 
-/** The scenario, ended at a time, with its packets. */
+/** The scenario with an earlier end, which records the packets. */
 export function packetsOnly(scenario: string, until_s: number): string {
   return JSON.stringify({
     ...(JSON.parse(beginningOf(scenario, until_s)) as Scenario),

@@ -9,13 +9,13 @@ import { type Setting, linkLine, requestOf } from "./setting.ts";
 /** The decision so far. */
 export interface Progress {
   decided: Decided | null;
-  /** Number of repetitions in the decision. */
+  /** Number of repetitions that the decision uses so far. */
   done: number;
   refusal: string | null;
 }
 
 export class Repetitions {
-  /** For each algorithm, the figures of each repetition, numbered from 1. */
+  /** For each algorithm, the values of each repetition, by the number of the repetition from 1. */
   private readonly known = new Map<string, Map<number, Float64Array>>();
   private key = "";
   private setting: Setting | null = null;
@@ -39,7 +39,7 @@ export class Repetitions {
     this.decidedOf = 0;
   }
 
-  /** Also stores the figures of a run that was made for drawing. */
+  /** Also stores the values of a run that was made for drawing. */
   keep(algorithm: string, repetition: number, figures: Float64Array): void {
     const own = this.known.get(algorithm) ?? new Map<number, Float64Array>();
     this.known.set(algorithm, own.set(repetition, figures));
@@ -91,7 +91,7 @@ export class Repetitions {
   }
 }
 
-/** Concatenates the figures of runs in the format of the module. */
+/** Concatenates the values of runs in the format of the WebAssembly module. */
 export function joined(runs: Float64Array[]): Float64Array {
   const size = runs[0]!.length;
   const all = new Float64Array(runs.length * size);

@@ -3,11 +3,11 @@
 
 import type { Reading, RecordingFile, Replies, Reply, Task } from "./worker.ts";
 
-/** Longest time that a task may take before its worker is terminated. */
+/** Maximum time that a task may take before its worker is terminated. */
 const MOST_MS = 20_000;
 /**
- * An obsolete task is terminated if it, or the last task that was not urgent, took longer than
- * this.
+ * An obsolete task is terminated if it has run for longer than this, or if the last task that was
+ * not urgent took longer.
  */
 const PATIENCE_MS = 60;
 
@@ -68,14 +68,16 @@ export class Runner {
     this.assign();
   }
 
-  /** Sends a recorded link to all workers; resolves to the first worker's description of it. */
+  /**
+   * Sends a recorded link to all workers; resolves to the first worker's description of the link.
+   */
   read(file: RecordingFile): Promise<Reading> {
     this.recordings.set(file.name, file);
     for (const { worker } of this.slots) worker.postMessage(file);
     return new Promise((done) => this.readers.set(file.name, done));
   }
 
-  /** Whether the reply to an urgent task is outstanding. */
+  /** Whether an urgent task has not been answered yet. */
   get isBusy(): boolean {
     return this.waiting.some(isUrgent) || this.slots.some(({ job }) => job !== null && isUrgent(job));
   }
@@ -127,7 +129,7 @@ export class Runner {
 
   private giveUp(slot: Slot): void {
     const seconds = this.mostMs / 1000;
-    this.restart(slot, `This run takes longer than ${seconds} s; the command line has time.`);
+    this.restart(slot, `This run takes longer than ${seconds} s, which is the limit of the page; use the command line instead.`);
   }
 
   private restart(slot: Slot, refusal: string): void {

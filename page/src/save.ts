@@ -10,7 +10,7 @@ const BOX = { left: 56, right: 16, top: 44, bottom: 40 };
 const PNG_SCALE = 2;
 const STYLE = "text{font:12px system-ui,sans-serif;fill:#5a6370}.title{font-weight:600;fill:#1b1f24}.grid{stroke:#dfe3e8}";
 
-/** Draws a chart's curves as a separate picture. */
+/** Draws the curves of a chart as a picture for saving. */
 export function pictureOf(chart: Chart, lines: Line[], duration_s: number, about: string): SVGSVGElement {
   const svg = sheet(WIDTH, HEIGHT, `${chart.title}: ${about}`);
   const high = topOf(lines, chart.quantity);
@@ -49,7 +49,7 @@ export function pictureOf(chart: Chart, lines: Line[], duration_s: number, about
   return svg;
 }
 
-/** Copies a picture of the page as a separate picture. */
+/** Copies a picture of the page for saving. */
 export function pictureFrom(picture: SVGSVGElement, about: string): SVGSVGElement {
   const { width, height } = picture.viewBox.baseVal;
   const svg = sheet(width, height, about);
@@ -85,7 +85,7 @@ export async function savePng(svg: SVGSVGElement, name: string): Promise<void> {
   if (blob !== null) save(blob, `${name}.png`);
 }
 
-/** Rows as comma-separated values (RFC 4180). */
+/** Converts rows to comma-separated values (RFC 4180). */
 export function csvOf(heads: string[], rows: (string | number)[][]): string {
   const field = (value: string | number) => {
     if (typeof value === "number") return Number.isNaN(value) ? "" : String(value);
@@ -108,7 +108,7 @@ export function saveCsv(text: string, name: string): void {
   save(new Blob([text], { type: "text/csv" }), `${name}.csv`);
 }
 
-/** Passes a file to the browser. */
+/** Passes a file to the browser, which saves it. */
 export function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -117,7 +117,7 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Buttons that save one item in several formats. */
+/** Buttons that save a chart or table in several formats. */
 export function tools(what: string, forms: Record<string, () => void>): HTMLElement {
   const place = document.createElement("span");
   place.className = "tools";

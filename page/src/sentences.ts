@@ -15,10 +15,10 @@ export interface QueueSize {
   is_default: boolean;
 }
 
-/** One of the three lines of certainty. */
+/** One of the three lines that state how certain the answer is. */
 export interface Line {
   name: string;
-  /** A probability, or a dash. */
+  /** A probability in words, or a dash if it is unknown. */
   value: string;
   /** The probability as a number; null if unknown. */
   share: number | null;
@@ -93,7 +93,7 @@ function changeOf({ estimate, low, high }: Bounds): string {
   return `${signedPercent(estimate)} [${written(low)}, ${written(high)}]`;
 }
 
-/** Below this price, half the delay would be worth 0.0 % of the throughput. */
+/** Below this price of delay, halving the delay would be worth 0.0 % of the throughput. */
 const LEAST_PRICE = -Math.log2(1 - 0.0005);
 
 function priceSentence({ best, algorithms }: Decided): string {
@@ -111,7 +111,10 @@ function priceSentence({ best, algorithms }: Decided): string {
   return say("price", { name: first, range: given(low, high), others });
 }
 
-/** Another algorithm within the zone of the best at a price. */
+/**
+ * Another algorithm that is within the zone of indifference of the best algorithm at a price of
+ * delay.
+ */
 function leaderBeyond(entrants: Entrant[], first: string, price: number): string | undefined {
   return entrants.find(({ algorithm, prices_of_delay: prices }) => {
     if (algorithm === first || prices === null) return false;
@@ -119,7 +122,7 @@ function leaderBeyond(entrants: Entrant[], first: string, price: number): string
   })?.algorithm;
 }
 
-/** The shares of throughput that half the delay is worth in a range of prices. */
+/** The shares of throughput that halving the delay is worth, in a range of prices of delay. */
 function given(low: number, high: number | null): string {
   const share = (price: number) => percent(1 - 2 ** -price);
   if (high === null) return `at least ${share(low)}`;

@@ -5,18 +5,18 @@ import { data } from "./data.ts";
 import type { Recording, Request } from "./module.ts";
 
 export interface Setting {
-  /** A preset's name, or "" for a wire described by the keys. */
+  /** Name of a preset; empty for a wire that the keys describe. */
   preset: string;
   /** Keys of the link that differ from the preset's, with values as in a one-line link. */
   keys: Record<string, string>;
   algorithms: string[];
   flows: number;
-  /** The algorithm of one more flow on the same link; empty if there is none. */
+  /** The algorithm of an additional flow on the same link; empty if there is no such flow. */
   beside: string;
   duration_s: number;
   /** The goal of the decision, by name. */
   goal: string;
-  /** Number of the drawn repetition, from 1. */
+  /** Number of the repetition that is drawn, from 1. */
   repetition: number;
   repetitions: number;
   seed: number;
@@ -156,7 +156,7 @@ function quoted(text: string): string {
   return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
-/** The setting as the fragment of an address, after the `#`. */
+/** The settings as the fragment of an address, which follows `#`. */
 export function addressOf(setting: Setting): string {
   const parts = new URLSearchParams({
     link: linkLine(setting),
@@ -171,7 +171,7 @@ export function addressOf(setting: Setting): string {
   return `#${parts}`;
 }
 
-/** The setting of an address; missing or invalid parts have their defaults. */
+/** The settings in an address; missing or invalid parts have their defaults. */
 export function settingOf(address: string): Setting {
   const parts = new URLSearchParams(address.replace(/^#/, ""));
   const number = (name: string, usual: number, most: number) => {

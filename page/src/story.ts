@@ -7,7 +7,7 @@ import type { Packets } from "./packets.ts";
 import type { QueueSize } from "./sentences.ts";
 import { explain, titleOf } from "./why.ts";
 
-/** Most events in the list; marks above the curves select any event. */
+/** Maximum number of events in the list; marks above the curves can select any event. */
 const MOST_LISTED = 300;
 
 /** A run whose events are listed. */
@@ -68,7 +68,7 @@ export class Story {
     if (found !== undefined) this.choose(this.name, found);
   }
 
-  /** The initial selection: a loss, or else the end of slow start. */
+  /** The event that is selected first: a loss, or otherwise the end of slow start. */
   private first(list: Happening[]): Happening | null {
     return list.find(({ kind }) => isLoss(kind)) ?? list.find(isExit) ?? list[0] ?? null;
   }
@@ -115,10 +115,10 @@ export class Story {
       const leftOut = (happenings?.list.length ?? 0) - listed.length + (happenings?.leftOut ?? 0);
       if (leftOut > 0) {
         const more = document.createElement("li");
-        more.textContent = `and ${leftOut.toLocaleString("en")} more; a mark above the curves leads to each`;
+        more.textContent = `and ${leftOut.toLocaleString("en")} more events; click a mark above the curves to see one`;
         this.place.list.append(more);
       }
-      if (happenings?.list.length === 0) this.place.list.textContent = "Nothing: no loss, no timeout.";
+      if (happenings?.list.length === 0) this.place.list.textContent = "No events: no losses and no timeouts.";
     }
     const at = happenings?.list.indexOf(this.chosen!) ?? -1;
     this.place.list.querySelectorAll("button").forEach((button, n) => {
@@ -151,7 +151,7 @@ export class Story {
       const hint = document.createElement("p");
       hint.className = "soft";
       hint.textContent =
-        "Choose one, or click a mark above a curve: a stroke is a loss, a cross a timeout, a circle the end of slow start.";
+        "Select an event, or click a mark above a curve: a stroke is a loss, a cross is a timeout, and a circle is the end of slow start.";
       detail.replaceChildren(hint);
       return;
     }

@@ -14,7 +14,7 @@ export interface Explanation {
   source: string;
 }
 
-/** Facts beside the event itself. */
+/** Further facts about an event. */
 export interface Known {
   algorithm: Algorithm;
   queue: QueueSize | null;
@@ -35,72 +35,72 @@ const lost = (what: string) => ({ count }: Happening) => `${packets(count)} ${wh
 const WORDS: Record<string, Words> = {
   queue_overflow: {
     title: lost("found the queue full"),
-    cause: "A full queue drops every arriving packet (drop-tail), of any flow.",
+    cause: "A full drop-tail queue drops every arriving packet, whatever its flow.",
     source: "RFC 7567, section 2",
   },
   link_loss: {
     title: lost("lost on the link"),
-    cause: "The link lost it by chance, however long the queue was: no sign of congestion, but the sender cannot know.",
+    cause: "The link loses packets at random, regardless of the queue. Such a loss is not a sign of congestion, but the sender cannot know this.",
     source: "RFC 3155, section 1",
   },
   link_outage_drop: {
     title: lost("lost in an outage"),
-    cause: "The link was down when it came.",
+    cause: "Packets that arrive during an outage of the link are lost.",
     source: "RFC 3819, section 8",
   },
   aqm_drop: {
-    title: lost("dropped by the queue's management"),
-    cause: "The queue dropped it early, to say that it has been long for too long.",
+    title: lost("dropped by active queue management"),
+    cause: "The queue drops packets before it is full, because its delay has been above the target for too long.",
     source: "RFC 8289, section 4 (CoDel); RFC 8033, section 4 (PIE)",
   },
   policed: {
     title: lost("dropped by the policer"),
-    cause: "It came faster than the policer's bucket was filled.",
+    cause: "The policer drops packets that exceed its rate and its burst.",
     source: "RFC 2697, section 3",
   },
   expired: {
     title: lost("waited for too long"),
-    cause: "The link keeps no packet longer.",
+    cause: "The link drops packets that have waited longer than its limit.",
     source: "3GPP TS 36.323, section 5.4 (discard timer)",
   },
   too_long: {
     title: lost("too long for the link"),
-    cause: "It is longer than what the link can ever send at once.",
+    cause: "The link cannot send packets of this length.",
     source: "RFC 8200, section 5",
   },
   ecn_mark: {
     title: lost("marked instead of dropped"),
-    cause: "The queue marked it \"congestion experienced\"; the receiver echoes that.",
+    cause: "The queue marks packets \"congestion experienced\" (CE), and the receiver reports the marks to the sender.",
     source: "RFC 3168, section 6.1",
   },
   recovery: {
     title: () => "Fast recovery",
-    cause: "SACKed packets behind a hole say that packets are lost. The sender sends them again at once; what becomes of the window is the algorithm's.",
+    cause: "SACK blocks beyond a gap show that packets are lost. The sender retransmits them at once; the algorithm decides the size of the window.",
     source: "RFC 6675, section 5; RFC 8985, section 6 (RACK); RFC 6937 (PRR)",
   },
   timeout: {
     title: ({ value }) => (value > 1 ? `Timeout, the ${ordinal(value)} in a row` : "Timeout"),
-    cause: "Nothing was acknowledged for a whole retransmission timeout. All that was in flight counts as lost; the window is one packet, and slow start begins again.",
+    cause: "No data were acknowledged for a whole retransmission timeout. All packets in flight count as lost, the window is reduced to one packet, and slow start begins again.",
     source: "RFC 6298, section 5; RFC 5681, section 3.1",
   },
   undo: {
-    title: () => "A reduction was undone",
-    cause: "What was sent again had not been lost: timestamps or a duplicate SACK say so. The window is as it was before.",
+    title: () => "Window reduction undone",
+    cause: "Timestamps or a duplicate SACK show that the retransmitted packets had not been lost. The window is restored to its size before the reduction.",
     source: "RFC 3522, section 3; RFC 4015, section 3",
   },
   tail_loss_probe: {
     title: () => "Tail loss probe",
-    cause: "No ACK for two round trips, and nothing behind the last packet to tell that it is lost: the sender sends a packet so that an ACK comes.",
+    cause: "No ACK has arrived for two round trips, and no later packet can show whether the last packet is lost. The sender therefore sends a packet that causes an ACK.",
     source: "RFC 8985, section 7",
   },
   cwr: {
-    title: () => "Window reduced at a mark",
-    cause: "An echoed mark, or a host without room, reduces the window as a loss would, once a round trip.",
+    title: () => "Window reduced without a loss",
+    cause: "A congestion mark, or a full queue in the sender's host, reduces the window like a loss, once per round trip.",
     source: "RFC 3168, section 6.1.2",
   },
   host_refused: {
-    title: lost("refused by the sender's own device"),
-    cause: "The sender's queueing discipline had no room; Linux takes that as congestion.",
+    title: lost("refused by the sender's network device"),
+    cause: "The queueing discipline of the sender's host was full; Linux treats this as congestion.",
     source: "docs/explanation/hosts.md",
   },
   established: {
@@ -108,11 +108,11 @@ const WORDS: Record<string, Words> = {
     cause: "The handshake is complete; slow start begins with ten packets.",
     source: "RFC 9293, section 3.5; RFC 6928, section 2",
   },
-  outage_began: { title: () => "Outage", cause: "The link carries nothing from now on: a handover, or as the link's description has it.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
-  outage_ended: { title: () => "The outage is over", cause: "The link carries packets again.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
-  rate_changed: { title: () => "The link's rate changed", cause: "As the link's description has it.", source: "the link's own schedule" },
-  delay_changed: { title: () => "The link's delay changed", cause: "As the link's description has it.", source: "the link's own schedule" },
-  loss_changed: { title: () => "The link's loss changed", cause: "As the link's description has it.", source: "the link's own schedule" },
+  outage_began: { title: () => "Outage", cause: "The link stops carrying packets, because of a handover or an outage in the link's settings.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
+  outage_ended: { title: () => "End of the outage", cause: "The link carries packets again.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
+  rate_changed: { title: () => "The link's rate changed", cause: "The schedule in the link's settings contains this change.", source: "settings of the link" },
+  delay_changed: { title: () => "The link's delay changed", cause: "The schedule in the link's settings contains this change.", source: "settings of the link" },
+  loss_changed: { title: () => "The link's loss changed", cause: "The schedule in the link's settings contains this change.", source: "settings of the link" },
 };
 
 export function titleOf(happening: Happening): string {
@@ -147,7 +147,7 @@ export function explain(happening: Happening, known: Known): Explanation {
   }
   if (isLoss(kind)) sentences.push(...packetSentences(happening, known));
   if (kind === "queue_overflow" && known.queue !== null) {
-    sentences.push(`The queue held all the ${packets(known.queue.packets)} that it can hold.`);
+    sentences.push(`The queue was full: it held ${packets(known.queue.packets)}.`);
   }
   if (before !== null && !Number.isNaN(before.queue_pkts)) {
     const most = known.queue === null ? "" : ` of at most ${known.queue.packets.toLocaleString("en")}`;
@@ -168,7 +168,7 @@ function ago(seconds: number): string {
 function windowSentences({ kind, before, after }: Happening, algorithm: Algorithm): string[] {
   const found: string[] = [];
   if (isReduction(kind) && algorithm.decrease !== "") {
-    found.push(`What a loss does to ${algorithm.name}'s window: ${algorithm.decrease}.`);
+    found.push(`Effect of a loss on the window of ${algorithm.name}: ${algorithm.decrease}.`);
   }
   if (before === null || after === null) return found;
   const span = `${before.t_s.toFixed(1)} s to ${after.t_s.toFixed(1)} s`;
@@ -187,10 +187,10 @@ function windowSentences({ kind, before, after }: Happening, algorithm: Algorith
 function reactionSentences({ flow, t_s, until_s }: Happening, { algorithm, happenings }: Known): string[] {
   const own = happenings.list.filter((each) => each.flow === flow && isReduction(each.kind));
   const next = own.find((each) => each.t_s >= t_s && each.t_s < until_s + LATEST_REACTION_S);
-  if (next === undefined) return ["The sender did not reduce its window for it."];
+  if (next === undefined) return ["The sender did not reduce its window because of this."];
   const what = titleOf(next).toLowerCase();
   return [
-    `The sender learned of it ${milliseconds(next.t_s - t_s)} ms after the first (${what} at ${next.t_s.toFixed(2)} s).`,
+    `The sender noticed this ${milliseconds(next.t_s - t_s)} ms after the first packet (${what} at ${next.t_s.toFixed(2)} s).`,
     ...windowSentences(next, algorithm),
   ];
 }
@@ -199,13 +199,13 @@ function phaseSentences(happening: Happening, { algorithm, happenings }: Known):
   const [from, to] = happening.phases!;
   const begins = phaseSentence(algorithm.name, to);
   if (!isExit(happening)) {
-    return [begins || `${algorithm.name} goes from "${words(from)}" to "${words(to)}". How its window grows: ${algorithm.increase}.`];
+    return [begins || `${algorithm.name} changes from the phase "${words(from)}" to the phase "${words(to)}". Growth of its window: ${algorithm.increase}.`];
   }
   if (from === "startup") return [phaseSentence(algorithm.name, from), begins];
   return [
-    "Until here the window doubled each round trip.",
+    "Up to this time, the window doubled in each round trip.",
     exitCause(happening, happenings),
-    begins || `From now on it grows otherwise: ${algorithm.increase}.`,
+    begins || `From now on, it grows differently: ${algorithm.increase}.`,
   ];
 }
 
@@ -217,19 +217,19 @@ function exitCause({ flow, t_s }: Happening, { list }: Happenings): string {
   const before = list.filter((each) => each.flow === flow && each.t_s <= t_s + EQUAL_S && isReduction(each.kind));
   const last = before.at(-1);
   if (last === undefined) {
-    return "Nothing was lost: the algorithm ended it itself, as the round trip had become longer (HyStart, Computer Networks 55(9), 2011).";
+    return "No packet was lost. The algorithm itself ended slow start, because the round-trip time had increased (HyStart, Computer Networks 55(9), 2011).";
   }
   const isNow = t_s - last.t_s < 1e-3;
   return isNow
-    ? `It ended with a reduction of the window (${titleOf(last).toLowerCase()}).`
+    ? `Slow start ended with a reduction of the window (${titleOf(last).toLowerCase()}).`
     : `The window has reached the threshold that was set at ${last.t_s.toFixed(2)} s (${titleOf(last).toLowerCase()}).`;
 }
 
 const milliseconds = (seconds: number) => shown(1000 * seconds);
 
 /**
- * Says which packets were lost, if the capture identifies them beyond doubt, and when they were
- * resent.
+ * Names the packets that were lost, if the capture identifies them with certainty, and the times
+ * of their retransmissions.
  */
 function packetSentences(happening: Happening, known: Known): string[] {
   if (known.packets === null) return [];
@@ -243,20 +243,20 @@ function packetSentences(happening: Happening, known: Known): string[] {
   const which = rows.length === 1 ? `It was packet ${first.toLocaleString("en")}` : `The first of them was packet ${first.toLocaleString("en")}`;
   const fate =
     again < number.length
-      ? `it was sent again ${shown(1000 * (sent_s[again]! - sent_s[row]!))} ms later`
-      : `it was not sent again up to ${until_s.toFixed(1)} s`;
+      ? `it was retransmitted ${shown(1000 * (sent_s[again]! - sent_s[row]!))} ms later`
+      : `it was not retransmitted by ${until_s.toFixed(1)} s`;
   return [`${which} of flow ${flow[row]! + 1}, sent at ${sent_s[row]!.toFixed(4)} s; ${fate}.`];
 }
 
 const EQUAL_S = 2e-7;
-/** A later reduction has another cause. */
+/** A reduction that follows the loss by more than this has another cause. */
 const LATEST_REACTION_S = 3;
 const MOST_TRIED = 400;
 
 /**
- * The rows of the packets that a queue dropped. All packets take equally long from the sender to
- * the queue, so the time from sending to loss must be the same for every loss; the result is empty
- * if no time fits all.
+ * The rows of the packets that a queue dropped. All packets need the same time from the
+ * sender to the queue, so the time from sending to loss must be the same for every loss; the result
+ * is empty if no time fits all losses.
  */
 function droppedRows({ kind, flow, t_s, until_s }: Happening, packets: Packets, all: Happenings): number[] {
   if (kind !== "queue_overflow") return [];

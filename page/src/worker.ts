@@ -1,4 +1,4 @@
-// Simulates and decides, one task at a time, outside the page's thread.
+// Worker that simulates and decides outside of the thread of the page, one task at a time.
 
 import { type Curves, type Figures, curvesOf, figuresOf } from "./curves.ts";
 import { data } from "./data.ts";
@@ -9,20 +9,20 @@ import { type Packets, packetsOf } from "./packets.ts";
 import { beginOf, beginningOf, packetsOnly, summariesOnly } from "./recorded.ts";
 import type { QueueSize } from "./sentences.ts";
 
-/** A task of the page. */
+/** A task that the page gives to a worker. */
 export type Task =
   /** Simulate a run, or its beginning, for drawing. */
   | { kind: "run"; request: Request; algorithm: string; flows: number; until_s: number }
-  /** Compute the figures of a run for the decision. */
+  /** Compute the values of a run that the decision needs. */
   | { kind: "figures"; request: Request }
   /** Record the packets of a run up to a time. */
   | { kind: "packets"; request: Request; until_s: number }
-  /** Decide over the figures of runs. */
+  /** Decide from the values of runs. */
   | { kind: "decide"; question: string; figures: Float64Array }
   /** Compute the queue of a link. */
   | { kind: "queue"; link: string };
 
-/** The reason why there is no result. */
+/** The reason why a task has no result. */
 export interface Refusal {
   refusal: string;
 }
@@ -35,7 +35,7 @@ export interface Drawn {
   took_ms: number;
   curves: Curves;
   summary: Figures;
-  /** Curves and figures of the flow beside; null if there is none. */
+  /** Curves and values of the flow of another algorithm; null if there is no such flow. */
   beside: { curves: Curves; summary: Figures } | null;
   happenings: Happenings;
   figures: Float64Array;
@@ -63,7 +63,7 @@ export type Reading = { name: string } & (Recording | Refusal);
 
 let module: WebAssembly.Module | null = null;
 let simulator: Simulator | null = null;
-/** Recorded links, to be added to an instance that replaces a broken one. */
+/** Recorded links, which are added again to an instance that replaces a broken one. */
 const recordings = new Map<string, Uint8Array>();
 
 function simulatorOf(compiled: WebAssembly.Module): Simulator {

@@ -113,7 +113,7 @@ try {
   const press = (words: string) => page.evaluate((words) => {
     [...document.querySelectorAll<HTMLElement>("form button")].find((each) => each.textContent!.includes(words))!.click();
   }, words);
-  await press("Vary something");
+  await press("Vary another key");
   await page.type("[name=path]", "link.queue");
   await page.type("[name=values]", "1 BDP, 2 BDPP");
   await page.waitForFunction("document.querySelector('.row-of .wrong').textContent !== ''");

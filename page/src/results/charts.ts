@@ -107,7 +107,7 @@ function framed(chart: Chart): HTMLElement {
   return make("figure", { class: "card wide" },
     make("figcaption", {}, "Over time"),
     make("div", { class: "chart-tools", role: "group", "aria-label": "Time shown" },
-      make("span", { class: "hint" }, "Drag over a picture to zoom in; double-click to see all. Strokes at its top mark losses, crosses timeouts."),
+      make("span", { class: "hint" }, "Drag over a chart to zoom in; double-click to see all of it. At the top of a chart, strokes are losses and crosses are timeouts."),
       make("span", { class: "buttons" }, ...ZOOMS.map(([zoom, text, label]) =>
         make("button", { type: "button", class: "quiet", "data-zoom": zoom, "aria-label": label }, text)))),
     make("div", { class: "chart series", "data-chart": chart.name }),

@@ -1,4 +1,4 @@
-// The first page: one row for each study.
+// The first page of `cwndlab open`: one row for each study.
 
 import { count, figure, main, make, say, when } from "./dom.ts";
 import { ask, type List, type Row } from "./server.ts";
@@ -18,7 +18,7 @@ export function showList(): () => void {
   const body = make("tbody");
   const overlay = make("button", { type: "button", class: "button", disabled: true, click: () => {
     location.hash = `#/overlay/${[...chosen].join("/")}`;
-  } }, "Lay two over each other");
+  } }, "Compare two studies");
   const heads = ["", "Study", "Link", "Algorithms", "Runs", "State", "Answer", "Changed"];
   const pages = make("p", { class: "pages" });
   main().replaceChildren(
@@ -26,7 +26,7 @@ export function showList(): () => void {
     make("div", { class: "tools" }, make("label", { for: "search", class: "soft" }, "Search "), search, overlay),
     found,
     make("div", { class: "scroll" }, make("table", { class: "studies" },
-      make("caption", { class: "unseen" }, "Studies, the one that changed last first"),
+      make("caption", { class: "unseen" }, "Studies, most recently changed first"),
       make("thead", {}, make("tr", {}, ...heads.map((head, at) => make("th", { scope: "col" }, at ? head : make("span", { class: "unseen" }, "Choose"))))),
       body)),
     pages,
@@ -43,7 +43,7 @@ export function showList(): () => void {
 
   function rowOf(row: Row & { headline: string }): HTMLTableRowElement {
     const box = make("input", {
-      type: "checkbox", value: row.id, "aria-label": `Choose ${row.title} for an overlay`,
+      type: "checkbox", value: row.id, "aria-label": `Select ${row.title} for a comparison`,
       change: (event) => choose(row.id, (event.target as HTMLInputElement).checked),
     });
     box.checked = chosen.has(row.id);
@@ -81,7 +81,7 @@ export function showList(): () => void {
     body.replaceChildren(...list.studies.map(rowOf));
     if (focused) body.querySelector<HTMLAnchorElement>(`a[href="${CSS.escape(focused)}"]`)?.focus();
     if (!list.studies.length) {
-      const nothing = query ? "No study has all of these words." : "There are no results here yet: start a study, or name a folder of results to `cwndlab open`.";
+      const nothing = query ? "No study contains all of these words." : "There are no results yet: start a study, or pass a folder with results to `cwndlab open`.";
       body.append(make("tr", {}, make("td", { colspan: heads.length, class: "nothing" }, nothing)));
     }
     choose("", false);

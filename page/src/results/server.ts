@@ -33,7 +33,7 @@ export interface Style {
   dark: string;
   dashes: number[];
   marker: string;
-  /** Set for the second of two studies. */
+  /** True for the second of two studies in the same chart. */
   is_hollow?: boolean;
 }
 
@@ -96,21 +96,21 @@ export interface Runs {
   failures: string[];
 }
 
-/** A problem of a study: its key, empty if there is none, and its line. */
+/** A problem in a study file: the key (empty if no single key is wrong) and the line. */
 export interface Problem {
   key: string;
   line: number | null;
   text: string;
 }
 
-/** A request that the server refused; the message is its sentence. */
+/** A request that the server refused; the message is the server's explanation. */
 export class Refused extends Error {
   constructor(message: string, readonly problems: Problem[]) {
     super(message);
   }
 }
 
-/** Requests JSON; throws the sentence of a refusal. */
+/** Requests JSON; throws the server's explanation if the server refuses the request. */
 export async function ask<Answer>(path: string, asked: Record<string, string | number> = {}): Promise<Answer> {
   const query = new URLSearchParams(Object.entries(asked).map(([key, value]) => [key, String(value)]));
   return answered(await reached(fetch(`${path}?${query}`)));
@@ -125,7 +125,7 @@ async function reached(asked: Promise<Response>): Promise<Response> {
   try {
     return await asked;
   } catch {
-    throw new Error("The server does not answer; is `cwndlab open` still running?");
+    throw new Error("The server does not answer; check that `cwndlab open` is still running.");
   }
 }
 

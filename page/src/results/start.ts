@@ -1,4 +1,5 @@
-// A new study: a form made from the JSON schema of study files, and the file that it writes.
+// Page for a new study: a form that is generated from the JSON schema of study files, and the study
+// file that the form writes.
 
 import { count, main, make } from "./dom.ts";
 import { valuesOf } from "./form_values.ts";
@@ -31,7 +32,7 @@ interface Checked {
 type Asked = Record<string, unknown>;
 
 const FIRST = ["id", "title", "link", "duration", "repetitions"];
-/** Keys that a form row may set for a flow of its own kind. */
+/** Keys that a row of the form may set for a kind of flow. */
 const OF_FLOWS = ["algorithm", "count", "start", "direction", "stack"];
 const BEGIN: Record<string, string> = { id: "my-study", link: "lte-typical", duration: "30 s", repetitions: "10", start_jitter: "100 ms" };
 const COMPARED = ["cubic", "bbr"];
@@ -64,7 +65,7 @@ class StudyForm {
   private readonly refusal = make("p", { class: "miss refusal", role: "alert" });
   private readonly button = make("button", { class: "button first" }, "Run the study");
   private readonly runs = make("p", { class: "soft", role: "status" });
-  private readonly written = make("pre", { tabindex: 0, "aria-label": "The study file that is written" });
+  private readonly written = make("pre", { tabindex: 0, "aria-label": "Preview of the study file" });
   private readonly text = make("textarea", { rows: 24, spellcheck: "false", "aria-label": "The study file", input: () => this.changed() });
   private readonly fields = make("div", { class: "form" });
   private readonly factors = make("div", { class: "rows" });
@@ -81,25 +82,25 @@ class StudyForm {
     this.fields.append(
       ...FIRST.map((key) => inputOf(key, study[key]!, about)),
       this.algorithms(),
-      group("Compared with each other", "Each value is combined with each value of the other rows, and with each algorithm. Separate values by commas; one that has a comma itself stands in quotes.",
-        this.factors, make("button", { type: "button", class: "button", click: () => this.addFactor() }, "Vary something else")),
-      group("Flows that differ", "Without a row here, all flows are alike. With rows, each is a kind of flow on the same link; a row without an algorithm has the one that is compared.",
+      group("Compared with each other", "Each value is combined with each value of the other rows, and with each algorithm. Separate values with commas; put a value that contains a comma in quotation marks.",
+        this.factors, make("button", { type: "button", class: "button", click: () => this.addFactor() }, "Vary another key")),
+      group("Different kinds of flows", "Without a row, all flows are alike. With rows, each row is a kind of flow on the same link; a row without an algorithm uses the algorithm that is being compared.",
         this.flows, make("button", { type: "button", class: "button", click: () => this.addFlow() }, "Add a kind of flow")),
       make("details", {}, make("summary", {}, `${others.length} more keys of a study`), ...others.map((key) => inputOf(key, study[key]!, about))),
     );
     const aside = make("div", { class: "written" }, make("h2", {}, "The study file"), this.runs, this.written);
-    const text = make("div", { class: "text", hidden: true }, make("p", { class: "soft" }, "This is what runs. Every key and table of a study file may stand here."), this.text);
+    const text = make("div", { class: "text", hidden: true }, make("p", { class: "soft" }, "This text is executed as it is. It may contain any key and table of a study file."), this.text);
     this.element = make("form", { class: "new", novalidate: true, submit: (event) => {
       event.preventDefault();
       void this.start();
     }, input: () => this.changed(), change: () => this.changed() },
       make("div", { class: "tabs", role: "group", "aria-label": "How to write it" }, tab("Form", false), tab("Text (TOML)", true)),
       make("div", { class: "both" }, make("div", {}, this.fields, text), aside),
-      make("p", { class: "soft" }, `Its results go to a folder of its id below ${about.folder}. It runs on when this page is closed, and stops with the server.`),
+      make("p", { class: "soft" }, `The results are stored in a folder named by the id of the study, below ${about.folder}. The study continues when this page is closed, and stops when the server stops.`),
       this.refusal, this.button);
   }
 
-  /** Shows the form or the text; the text starts as the file that the form writes. */
+  /** Shows the form or the text; at first, the text is the file that the form writes. */
   private show(isText: boolean): void {
     if (isText && !this.isText) this.text.value = this.written.textContent ?? "";
     this.isText = isText;
@@ -117,7 +118,7 @@ class StudyForm {
       return make("label", { class: "pick", title: summary }, box, ` ${name}`);
     });
     return make("fieldset", { id: "key-algorithm" }, make("legend", {}, "algorithm"), make("div", { class: "picks" }, ...chips),
-      make("small", {}, "congestion control of all flows that do not name one; several are compared"), wrong());
+      make("small", {}, "congestion control of all flows without an algorithm of their own; several algorithms are compared"), wrong());
   }
 
   private addFactor(): void {
@@ -191,7 +192,7 @@ class StudyForm {
     }
     if (own !== this.turn) return false;
     if (!this.isText) this.written.textContent = found.toml;
-    this.runs.textContent = found.problems.length > 0 ? "It cannot run as it is." : found.runs === null ? "" : `${count(found.runs, "run")}.`;
+    this.runs.textContent = found.problems.length > 0 ? "The study cannot run: correct the errors first." : found.runs === null ? "" : `${count(found.runs, "run")}.`;
     this.say(found.problems);
     return found.problems.length === 0;
   }

@@ -1,4 +1,5 @@
-// Pages of a study (answer, charts, runs), of one of its runs, and of two studies overlaid.
+// Pages for a study (answer, charts, runs), for one of its runs, and for two studies in the same
+// charts.
 
 import { Drawn } from "./charts.ts";
 import { count, figure, main, make, say, when } from "./dom.ts";
@@ -17,7 +18,7 @@ export function showStudy(id: string): () => void {
   const title = make("h1", {}, "…");
   const facts = make("p", { class: "soft" });
   const state = make("div", { class: "state-line" });
-  const printed = make("pre", { hidden: true, tabindex: 0, "aria-label": "Last lines of the command" });
+  const printed = make("pre", { hidden: true, tabindex: 0, "aria-label": "Last lines that the command printed" });
   const answer = make("section", { "aria-label": "The answer" });
   const charts = make("section", { "aria-label": "Charts" });
   const runs = make("section", { "aria-label": "Runs" });
@@ -64,7 +65,7 @@ export function showStudy(id: string): () => void {
 
   async function showAnswer(): Promise<void> {
     const own = ++asked;
-    if (!drawn) answer.replaceChildren(make("p", { class: "soft" }, "Working out the answer…"));
+    if (!drawn) answer.replaceChildren(make("p", { class: "soft" }, "Computing the answer…"));
     try {
       const study = await ask<Study>("/api/study", { id, setting });
       if (isLeft || own !== asked) return;
@@ -77,7 +78,7 @@ export function showStudy(id: string): () => void {
       );
       drawn?.end();
       drawn = new Drawn(study.charts, study.styles);
-      charts.replaceChildren(make("h2", {}, "Figures"), make("p", { class: "soft" }, "Over time: the most representative run of each algorithm."), drawn.element);
+      charts.replaceChildren(make("h2", {}, "Figures"), make("p", { class: "soft" }, "Curves over time: the most representative run of each algorithm."), drawn.element);
     } catch (error) {
       answer.replaceChildren(make("p", { class: "miss", role: "alert" }, (error as Error).message));
       drawnAt = { done: -1, ms: Date.now() }; // retry: the study may just be being written
@@ -141,7 +142,7 @@ export function showRun(id: string, key: string): () => void {
 export function showOverlay(ids: string[]): () => void {
   let drawn: Drawn | null = null;
   const place = make("section", {}, make("p", { class: "soft" }, "Reading both studies…"));
-  main().replaceChildren(make("h1", {}, "Two studies, one over the other"), place);
+  main().replaceChildren(make("h1", {}, "Two studies in the same charts"), place);
   Promise.all(ids.flatMap((id) => [ask<State>("/api/state", { id }), ask<Study>("/api/study", { id })])).then((found) => {
     if (!place.isConnected) return;
     const both = [0, 1].map((at) => ({ state: found[2 * at] as State, study: found[2 * at + 1] as Study }));
@@ -150,7 +151,7 @@ export function showOverlay(ids: string[]): () => void {
     drawn = new Drawn(laidOver(named[0]!.charts, named[1]!.charts), { ...named[0]!.styles, ...named[1]!.styles });
     place.replaceChildren(
       ...both.map(({ state, study }) => make("div", { class: "of-two" }, make("h2", {}, make("a", { href: `#/study/${state.id}` }, state.title)), make("p", { class: "soft" }, state.link), make("p", {}, (study.together ?? study).headline))),
-      make("p", { class: "soft" }, "The second study is dashed and hollow. Axes are shared."),
+      make("p", { class: "soft" }, "The second study has dashed lines and hollow points. Both studies share the axes."),
       drawn.element,
     );
   }, (error: Error) => place.replaceChildren(make("p", { class: "miss", role: "alert" }, error.message)));
