@@ -8,6 +8,7 @@ use crate::Namespace;
 
 /// Bit of the capability `CAP_NET_ADMIN` in a set of capabilities (capabilities(7)).
 const NET_ADMIN: u64 = 1 << 12;
+/// Bit of the capability `CAP_SYS_ADMIN`.
 const SYS_ADMIN: u64 = 1 << 21;
 
 /// The privileges with which this process creates network namespaces and devices.

@@ -54,6 +54,7 @@ struct Flow<P> {
 
 /// `quantum` of fq: two full Ethernet packets; `initial_quantum` is ten.
 const QUANTUM_BYTES: i64 = 2 * 1_514;
+/// `initial_quantum` of fq: ten full Ethernet packets.
 const INITIAL_QUANTUM_BYTES: i64 = 10 * 1_514;
 /// `flow_limit` of fq.
 const FLOW_LIMIT_PACKETS: u32 = 100;

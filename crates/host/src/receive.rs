@@ -26,6 +26,7 @@ pub struct Receiver<P> {
     due: Time,
     /// Packets that the host is processing, and the time of the interrupt that delivered them.
     taken: VecDeque<P>,
+    /// Time of the interrupt that delivered `taken`.
     taken_at: Time,
 }
 

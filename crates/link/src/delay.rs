@@ -158,6 +158,7 @@ impl Jitter {
 
 /// Interval of a retransmission, from draft-huitema-ccwg-c4-test section 2.3.
 const RETRY_MS: f64 = 7.5;
+/// Mean number of retransmissions of an affected packet, from the same section.
 const MEAN_RETRIES: f64 = 12.0;
 const MOST_SPIKES_MS: f64 = RETRY_MS * MEAN_RETRIES;
 

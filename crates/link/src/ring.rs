@@ -17,12 +17,15 @@ pub(crate) struct Ring<P> {
     /// Running number of the first packet; the numbers wrap around. A packet's slot is its number
     /// modulo the number of slots.
     head: usize,
+    /// Running number of the first packet in the backlog, which has not left the server.
     cursor: usize,
+    /// Running number of the next packet that will be added.
     tail: usize,
     /// Total by which all three running numbers have been lowered.
     lowered: usize,
     /// Bytes of all packets that were ever added.
     pushed_bytes: u64,
+    /// Bytes of the packets before the cursor.
     passed_bytes: u64,
 }
 

@@ -5,17 +5,25 @@ use crate::ip::PROTOCOL_TCP;
 
 /// Offset of the total length in an IPv4 header.
 pub(crate) const TOTAL_LENGTH: usize = 2;
+/// Offset of the identification in an IPv4 header.
 pub(crate) const IDENTIFICATION: usize = 4;
+/// Offset of the fragment flags and the fragment offset in an IPv4 header.
 pub(crate) const FRAGMENT: usize = 6;
+/// Offset of the protocol number in an IPv4 header.
 pub(crate) const PROTOCOL: usize = 9;
+/// Offset of the header checksum in an IPv4 header.
 pub(crate) const HEADER_CHECKSUM: usize = 10;
+/// Offset of the source and destination addresses in an IPv4 header.
 pub(crate) const ADDRESSES: usize = 12;
 /// Bytes of the source and destination addresses.
 const ADDRESS_BYTES: usize = 8;
 /// Offset of the sequence number in a TCP header.
 pub(crate) const SEQ: usize = 4;
+/// Offset of the data offset and the flags in a TCP header.
 pub(crate) const FLAGS: usize = 12;
+/// Offset of the window in a TCP header.
 pub(crate) const WINDOW: usize = 14;
+/// Offset of the checksum in a TCP header.
 pub(crate) const TCP_CHECKSUM: usize = 16;
 
 /// Bits of the 16-bit word at [`FRAGMENT`]: "more fragments follow" and the fragment offset.

@@ -15,8 +15,11 @@ const X32_BIT: u32 = 0x4000_0000;
 
 /// Offset of the system call number in `struct seccomp_data`.
 const NUMBER: u32 = 0;
+/// Offset of the architecture in `struct seccomp_data`.
 const ARCHITECTURE_AT: u32 = 4;
+/// Offset of the instruction pointer in `struct seccomp_data`.
 const INSTRUCTION: u32 = 8;
+/// Offset of the arguments in `struct seccomp_data`.
 const ARGUMENTS: u32 = 16;
 
 /// System calls that the worker process may make with any arguments: memory, open files, clocks,
@@ -131,6 +134,7 @@ const NOT_OF_COMPILER: &[c_long] = &[
 
 /// Filter action that permits a system call.
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+/// Filter action that raises SIGSYS.
 const TRAP: u32 = libc::SECCOMP_RET_TRAP;
 
 const fn errno(number: i32) -> u32 {

@@ -8,6 +8,7 @@ const WORKER_MEMORY_BYTES: u64 = 8 << 30;
 const COMPILER_MEMORY_BYTES: u64 = 2 << 30;
 /// Limit on the size of a file that the worker process writes: it only writes messages to files.
 const WORKER_FILE_BYTES: u64 = 1 << 20;
+/// Limit on the size of a file that the compiler writes: it writes objects.
 const COMPILER_FILE_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
 

@@ -12,10 +12,12 @@ type RttHistogram = Histogram<8, { (1 << 28) - 1 }>;
 pub struct FlowRecord {
     /// Start of the window to which means and rates refer.
     pub(crate) window_start: Time,
+    /// End of the window to which means and rates refer.
     pub(crate) window_end: Time,
     /// Bytes that each stage in the data's direction could have carried by the start of the
     /// window.
     pub(crate) offered_at_start: Option<Vec<Option<Bytes>>>,
+    /// Bytes that each stage in the data's direction could have carried by the end of the window.
     pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
     /// RTT samples in the measurement window.
     pub(crate) rtt_us: RttHistogram,
@@ -23,7 +25,9 @@ pub struct FlowRecord {
     least_rtt_us: u32,
     /// Totals since the start of the flow.
     pub(crate) totals: Totals,
+    /// Totals at the start of the measurement window.
     at_start: Option<Totals>,
+    /// Totals at the end of the measurement window.
     at_end: Option<Totals>,
     /// Whether the measurement window has begun and not ended.
     is_inside: bool,
@@ -45,6 +49,7 @@ pub(crate) struct Totals {
     pub(crate) arrived_bytes: u64,
     /// Payload that the sender sent.
     pub(crate) sent_bytes: u64,
+    /// Payload that the receiver's application read.
     pub(crate) delivered_bytes: u64,
     /// Number of packets that arrived in the data's direction.
     pub(crate) arrived_pkts: u64,
@@ -63,9 +68,11 @@ pub(crate) struct CwndMean {
 struct Interval {
     /// Bytes delivered up to the last row.
     delivered_bytes: u64,
+    /// Bytes sent up to the last row.
     sent_bytes: u64,
     /// Sum of the RTT samples since the last row.
     rtt_sum_us: u64,
+    /// Number of RTT samples since the last row.
     rtt_samples: u64,
 }
 

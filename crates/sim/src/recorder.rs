@@ -14,6 +14,7 @@ use crate::pcap::Capture;
 /// run continues. The limit is some megabytes, so that a long run needs no more memory than a
 /// short run.
 const FULL_ROWS: usize = 1 << 16;
+/// Maximum bytes of a capture before the recorded data are passed on.
 const FULL_CAPTURE_BYTES: usize = 4 << 20;
 
 /// All recorded data of a run except the totals of the flows.

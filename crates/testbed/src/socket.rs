@@ -177,6 +177,7 @@ impl Connection for Socket {
 
 /// Socket state before the connection is established, from `linux/tcp_states.h`.
 const TCP_SYN_SENT: u8 = 2;
+/// Socket state without a connection, from `linux/tcp_states.h`.
 const TCP_CLOSE: u8 = 7;
 
 fn socket_address(address: SocketAddrV4) -> (libc::sockaddr_in, libc::socklen_t) {

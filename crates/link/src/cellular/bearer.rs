@@ -44,10 +44,13 @@ pub(crate) struct Bearer<P> {
     /// Numbers of entries behind the delivered ones: those that were sent completely, and those
     /// that may be sent.
     unsent: usize,
+    /// Number of entries after those that were sent completely: entries that may be sent.
     ready: usize,
     /// Position in the stream after the last byte that was sent.
     sent: u64,
+    /// Position in the stream after the last byte that may be sent.
     ready_end: u64,
+    /// Position in the stream after the last byte that arrived.
     end: u64,
     /// Blocks with packets that are not delivered yet, in the order of the stream.
     blocks: VecDeque<Block>,

@@ -84,6 +84,7 @@ pub struct Cell<P> {
     handover_at: Time,
     /// Probability of loss before the queue: downlink, then uplink.
     losses: [Probability; 2],
+    /// Random numbers for this loss, by user.
     loss_draws: Vec<[Stream; 2]>,
     /// Policer of each user; empty if users are not policed.
     policers: Vec<Policer>,

@@ -15,9 +15,11 @@ pub(crate) struct Outbox {
     core: Option<Core>,
     /// User of the packets and events that are added next.
     user: u16,
+    /// Stage of the packets and events that are added next.
     stage: u16,
     /// The next packets to leave, before all others.
     first: Exit,
+    /// The packets that leave after `first`.
     exits: VecDeque<Exit>,
     events: VecDeque<(Time, LinkEvent)>,
     /// Time of the first event.

@@ -40,6 +40,7 @@ pub(crate) struct Report {
     pub(crate) value: Option<f64>,
     /// Lower end of the SINRs that give the same report: at least `from` and less than `below`.
     from: f64,
+    /// Upper end of the SINRs that give the same report.
     below: f64,
 }
 

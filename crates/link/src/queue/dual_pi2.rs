@@ -342,6 +342,7 @@ const RAMP: Duration = Duration::from_micros(400);
 
 /// Weight of the classic queue while both queues contain packets (RFC 9332 appendix A.1).
 const CLASSIC_WEIGHT: i64 = 1;
+/// Weight of the L queue while both queues contain packets.
 const LOW_LATENCY_WEIGHT: i64 = 15;
 
 #[cfg(test)]

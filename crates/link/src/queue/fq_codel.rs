@@ -46,12 +46,14 @@ pub(crate) struct FlowQueues<P> {
     places: BTreeMap<u32, usize>,
     /// Indices of the active queues that have not had a turn yet.
     new: VecDeque<usize>,
+    /// Indices of the active queues that have had a turn.
     old: VecDeque<usize>,
     backlog: Backlog,
     /// Length of the longest packet so far.
     max_packet: u32,
     /// Time at which the last packet arrived.
     last_arrival: Time,
+    /// Index of the queue to which the last packet belongs.
     last_place: usize,
 }
 

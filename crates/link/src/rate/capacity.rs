@@ -61,6 +61,7 @@ pub(crate) struct Capacity {
     until: Time,
     /// The length of the last packet, because most packets have the same length.
     bytes: u32,
+    /// Transmission time of the last packet at `rate`.
     time: Duration,
 }
 

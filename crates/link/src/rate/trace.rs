@@ -19,7 +19,9 @@ pub(crate) struct Opportunities {
     lap_ms: u64,
     /// The index of the current opportunity in the trace.
     index: usize,
+    /// Time of the current opportunity.
     time: Time,
+    /// Bytes that are left of the current opportunity.
     left: u32,
     /// Time at which the previous packet left.
     served: Time,

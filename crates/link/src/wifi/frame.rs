@@ -77,9 +77,13 @@ pub(super) struct Transmission {
 
 /// Length of an ACK frame (802.11-2012 section 8.3.1).
 pub(super) const ACK_BYTES: u64 = 14;
+/// Length of an RTS frame.
 pub(super) const RTS_BYTES: u64 = 20;
+/// Length of a CTS frame.
 pub(super) const CTS_BYTES: u64 = 14;
+/// Length of a block ACK frame, in its compressed form.
 pub(super) const BLOCK_ACK_BYTES: u64 = 32;
+/// Length of a block ACK request frame.
 pub(super) const BLOCK_ACK_REQUEST_BYTES: u64 = 24;
 /// The parts without which a receiver does not detect a frame: the legacy preamble, and in it the
 /// SIGNAL field of 24 bits at the slowest rate.

@@ -10,6 +10,7 @@ pub(super) struct Line<P> {
     /// Running number of the first entry; the numbers wrap around. An entry's slot is its number
     /// modulo the number of slots.
     head: usize,
+    /// Running number of the next entry that will be added.
     tail: usize,
 }
 

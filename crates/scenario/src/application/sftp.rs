@@ -31,6 +31,7 @@ pub(super) struct Upload {
     block_to_write: u64,
     /// Bytes of the whole file that the receiver has not read yet.
     file_to_read: u64,
+    /// Bytes of the current block that the receiver has not read yet.
     block_to_read: u64,
     replies_to_write: u64,
     reply_to_read: u64,
@@ -139,10 +140,13 @@ pub(super) struct Download {
     requests_to_write: u64,
     /// Requests that the server has received.
     requests: Requests,
+    /// Bytes of the file that are not assigned to a response yet.
     file_left: u64,
+    /// Bytes of responses that the server has not written yet.
     answers_to_write: u64,
     /// Bytes of the whole file that the client has not read yet.
     file_to_read: u64,
+    /// Bytes of the current block that the client has not read yet.
     block_to_read: u64,
 }
 

@@ -28,11 +28,14 @@ pub(super) struct Video {
     buffer: Duration,
     /// Requests that the server has received.
     requests: Requests,
+    /// Size of the response to a request.
     answer_bytes: u64,
+    /// Bytes of the response that the server has not written yet.
     answer_to_write: u64,
     /// Index of the encoding rate of the chunk that the client is reading or has read last.
     rung: usize,
     request_to_write: u64,
+    /// Bytes of this chunk that the client has not read yet.
     chunk_to_read: u64,
     has_stopped: bool,
     player: Player,

@@ -31,10 +31,13 @@ pub(super) struct Web {
     pages_left: Option<u64>,
     /// Requests that the server has received.
     requests: Requests,
+    /// Number of objects that the client will request before the next document.
     objects_to_answer: u64,
+    /// Bytes of responses that the server has not written yet.
     answers_to_write: u64,
     /// Bytes of requests that the client has not written yet.
     requests_to_write: u64,
+    /// The part of a page that the client is reading.
     waits_for: Part,
     part_to_read: u64,
     page_began: Time,

@@ -28,6 +28,7 @@ struct Options {
     samples: bool,
     /// Rate of the case `dumbbell`, in Mbit/s.
     mbit: u64,
+    /// Round-trip time of the case `dumbbell`, in ms.
     ms: u64,
     /// Number of times that the scenario is read and run.
     repeat: u64,

@@ -13,6 +13,7 @@ use crate::path::Path;
 
 /// Index of the data sender in `nodes`.
 pub(super) const SENDER: usize = 0;
+/// Index of the receiver in `nodes`.
 pub(super) const RECEIVER: usize = 1;
 
 /// Devices and access delay between the ends and the path, and where segments of each direction

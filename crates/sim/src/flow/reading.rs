@@ -10,9 +10,11 @@ pub(super) struct Reading {
     pub(super) is_at_once: bool,
     /// Delay from the arrival of data to the read.
     pub(super) delay: Duration,
+    /// Time of the next read.
     pub(super) next: Time,
     /// Duration of a read.
     pub(super) read_time: Duration,
+    /// Time until which the application is awake after its last read.
     pub(super) awake_until: Time,
     /// Time by which a read is postponed for the device, if the application and the device share a
     /// processor.

@@ -65,6 +65,7 @@ pub(crate) struct ClassicEndpoint {
     pending: Pending,
     /// Time that the first packet waits for address resolution.
     address_wait: Duration,
+    /// Time at which the address resolution ends.
     address_known: Time,
     sender: Sender,
     receiver: Receiver,

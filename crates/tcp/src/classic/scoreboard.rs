@@ -32,6 +32,7 @@ pub(crate) struct Scoreboard {
     repairs: VecDeque<Repair>,
     /// Start and end of segments whose retransmission was lost, too.
     lost_again: VecDeque<(u64, u64)>,
+    /// Number of bytes in `lost_again`.
     waiting_again: u64,
 }
 

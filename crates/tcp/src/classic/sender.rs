@@ -32,8 +32,11 @@ mod recovery;
 
 /// State of the ACK state machine that algorithms see, with the kernel's number: `TCP_CA_Open`.
 const CA_OPEN: u8 = 0;
+/// State `TCP_CA_CWR` with the kernel's number.
 const CA_CWR: u8 = 2;
+/// State `TCP_CA_Recovery` with the kernel's number.
 const CA_RECOVERY: u8 = 3;
+/// State `TCP_CA_Loss` with the kernel's number.
 const CA_LOSS: u8 = 4;
 
 /// Contents of an ACK, for the sender.
@@ -99,8 +102,11 @@ pub(crate) struct Sender {
 struct Stream {
     /// First byte that is not acknowledged.
     una: u64,
+    /// Next byte to send.
     nxt: u64,
+    /// Position after the highest byte that was sent.
     max: u64,
+    /// Position after the last byte that the application has written.
     written: u64,
 }
 
@@ -117,6 +123,7 @@ struct Repair {
     pipe: i64,
     /// Number of packets that FACK's recovery allows in flight.
     allowance: u32,
+    /// Whether the present ACK reduces the number that is allowed in flight.
     takes_one: bool,
     prr: PrrState,
     is_first_partial_ack: bool,

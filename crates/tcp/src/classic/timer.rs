@@ -6,6 +6,7 @@ use cwndlab_units::{Duration, Time};
 /// Scale of `srtt` as a shift: `srtt` is scaled by 8 and `rttvar` by 4, so that the gains 1/8 and
 /// 1/4 are shifts.
 const SRTT_SHIFT: u32 = 3;
+/// Scale of `rttvar` as a shift.
 const RTTVAR_SHIFT: u32 = 2;
 
 /// Upper bound of the back-off factor; usually, the upper bound of the timeout is reached first.

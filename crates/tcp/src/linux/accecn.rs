@@ -32,6 +32,7 @@ const FIRST_COUNT: u8 = 5;
 /// Number of marked packets after which an ACK must report them, while data wait for an ACK (RFC
 /// 9768 section 3.2.2.5.1).
 const MARKS_PER_ACK: u8 = 2;
+/// Number of marked packets after which an ACK must report them, while no data wait for an ACK.
 const MARKS_PER_ACK_WITHOUT_DATA: u8 = 3;
 /// Number of SYNs that request accurate ECN, or of SYN-ACKs that agree to it, before one is sent
 /// without (RFC 9768 sections 3.1.4.1 and 3.2.3.2.2).
@@ -49,6 +50,7 @@ pub(super) struct AccEcn {
     unreported_ce: u8,
     /// The ECN field of the last packet received.
     last_field: Ecn,
+    /// The ECN field of the last SYN or SYN-ACK received.
     handshake_field: Ecn,
     /// Whether the next segment answers a SYN-ACK.
     answers_syn_ack: bool,

@@ -36,6 +36,7 @@ pub(super) struct ByteCounts {
     is_reporting: bool,
     /// Bytes received with each codepoint (`r.e0b`, `r.ceb`, `r.e1b`).
     received: [u32; 3],
+    /// The counts that were last reported to the peer.
     reported: [u32; 3],
     /// Number of reports that are sent even without a change: in the handshake's answer, and with
     /// the first data.

@@ -37,6 +37,7 @@ struct Acked {
     count: u32,
     /// Send time of the first segment that was neither retransmitted nor sacked before.
     first_ackt: Option<u64>,
+    /// Send time of the last segment that was neither retransmitted nor sacked before.
     last_ackt: u64,
     /// Lowest sequence number of the segments that were neither retransmitted nor sacked before.
     reord: u32,

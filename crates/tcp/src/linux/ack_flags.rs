@@ -14,7 +14,9 @@ impl AckFlags {
     pub(crate) const WIN_UPDATE: Self = Self(0x02);
     /// New data were acknowledged for the first time.
     pub(crate) const DATA_ACKED: Self = Self(0x04);
+    /// Retransmitted data were acknowledged for the first time.
     pub(crate) const RETRANS_DATA_ACKED: Self = Self(0x08);
+    /// A SYN was acknowledged for the first time.
     pub(crate) const SYN_ACKED: Self = Self(0x10);
     /// Data were sacked for the first time.
     pub(crate) const DATA_SACKED: Self = Self(0x20);

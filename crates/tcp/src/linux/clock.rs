@@ -17,6 +17,7 @@ pub(crate) const UPTIME_AT_START: Duration = Duration::from_secs(17);
 /// Number of levels of the timer wheel. The first level reaches 64 ticks ahead, and each further
 /// level 8 times as far.
 const LEVELS: u32 = 9;
+/// Number of ticks that the first level of the timer wheel reaches ahead.
 const LEVEL_TICKS: u64 = 63;
 
 /// A number of ticks of the kernel's clock: a duration, or a count since the clock's own epoch.

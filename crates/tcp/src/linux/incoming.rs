@@ -33,6 +33,7 @@ struct Acceptable {
     next: u32,
     /// Left edge of the window, which is the `rcv_nxt` of the last ACK.
     left: u32,
+    /// Right edge of the window.
     right: u32,
 }
 

@@ -18,6 +18,7 @@ use super::timer::Pending;
 /// Pacing rate in slow start as a percentage of the window per RTT (`tcp_pacing_ss_ratio`);
 /// afterwards, it is 120 % (`tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
+/// Pacing rate after slow start as a percentage of the window per RTT (`tcp_pacing_ca_ratio`).
 const PACING_AVOIDANCE_PCT: u64 = 120;
 
 /// The next segment that is cut from the unsent data.

@@ -21,6 +21,7 @@ pub(crate) struct Pacer {
     segments_out: u32,
     /// Number of segments that fit into a buffer now.
     pub(super) burst_pkts: u32,
+    /// Number of further segments that fit into the last buffer.
     burst_left: u32,
     burst_departure_ns: u64,
     /// Delay of the burst's departure for which later segments have not caught up yet.

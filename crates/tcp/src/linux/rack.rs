@@ -17,6 +17,7 @@ pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
 pub(crate) struct Rack {
     /// Send time of the most recently sent segment that was delivered.
     mstamp: u64,
+    /// End of the most recently sent segment that was delivered.
     end_seq: u32,
     pub(crate) rtt_us: u32,
     /// Whether a segment was delivered since the last loss detection.

@@ -86,6 +86,7 @@ pub(crate) struct RtxQueue {
     waiting: Vec<u64>,
     /// A bit for each place: whether its segment has the flag [`MOVED`].
     moved: Vec<u64>,
+    /// Number of set bits in `moved`.
     moved_count: u32,
     mask: u32,
     head: u32,

@@ -40,6 +40,7 @@ pub(crate) struct SackState {
     reord: u32,
     /// Send time of the first newly sacked segment that was never retransmitted.
     pub(crate) first_sackt: Option<u64>,
+    /// Send time of the last newly sacked segment that was never retransmitted.
     pub(crate) last_sackt: u64,
     pub(crate) sack_delivered: u32,
     pub(crate) rate: RateSample,

@@ -29,6 +29,7 @@ pub(crate) struct SendBuffer {
     buffer_ends: VecDeque<u32>,
     /// First sequence number after which a PSH is due.
     next_push: Option<u32>,
+    /// Further sequence numbers after which a PSH is due.
     later_pushes: VecDeque<u32>,
     pushed_seq: u32,
     /// `sk_wmem_queued` and `sk_sndbuf`.

@@ -39,6 +39,7 @@ pub(crate) struct RetransmitTimer {
     pub(crate) is_postponed: bool,
     /// The retransmission timeout (RFC 6298) with back-off.
     pub(super) rto: Jiffies,
+    /// Upper bound of the retransmission timeout.
     pub(super) rto_max: Jiffies,
     /// Number of times that the timeout was doubled since the last RTT sample.
     pub(super) backoff: u32,

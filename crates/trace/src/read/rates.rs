@@ -24,6 +24,7 @@ pub(super) struct TableLog {
 /// A number without a unit that is larger than this is not assumed to be in Mbit/s; the next
 /// larger constant is the least number assumed to be in bit/s.
 pub(super) const MOST_MBIT_S: f64 = 3_000.0;
+/// A number without a unit that is at least this large is assumed to be in bit/s.
 const FEWEST_BIT_S: f64 = 2e7;
 
 const NANOS_PER_S: i64 = 1_000_000_000;

@@ -12,7 +12,9 @@ use crate::channel::tables::lte::{self, Category, LteScheme, Way};
 /// subframes, and a block follows its grant after 4: TS 36.213 sections 7.3 and 8.0, which gives
 /// the round trip of 8 ms in TS 36.321.
 const ACKNOWLEDGE: u32 = 4;
+/// Subframes that the base station needs to react.
 const BASE: u32 = 3;
+/// Subframes from a grant to its block.
 const GRANT: u32 = 4;
 
 /// Processing delay from TR 36.912 table 16.2.1-1: 1 ms for processing, 1 ms for the block, 1.5 ms

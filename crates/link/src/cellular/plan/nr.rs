@@ -20,9 +20,11 @@ const PACKET_OVERHEAD: u32 = 6;
 /// Slots that the base station needs to prepare a block: 5G-LENA's delay between layers. The time
 /// of a user (N2) is less than one slot.
 const BASE_PROCESSING_SLOTS: u64 = 2;
+/// Slots that a user needs to prepare a block: less than one (N2).
 const USER_PROCESSING_SLOTS: u64 = 1;
 /// Slots that a user needs to decode a block: less than one (N1); the base station needs two.
 const USER_DECODE_SLOTS: u64 = 1;
+/// Slots that the base station needs to decode a block.
 const BASE_DECODE_SLOTS: u64 = 2;
 
 /// A slot with frequency-division duplex: the downlink uses one of its symbols for control.

@@ -41,6 +41,7 @@ pub(crate) struct AckSchedule {
     received: Jiffies,
     /// The tick for which the delayed ACK is scheduled.
     timeout: Jiffies,
+    /// Time at which the timer of the delayed ACK fires.
     delayed: Time,
     /// Largest payload seen.
     pub(crate) rcv_mss: u32,
@@ -54,7 +55,9 @@ pub(crate) struct AckSchedule {
 struct HeldBack {
     /// Maximum time for which an ACK is held back (`tcp_comp_sack_delay_ns`).
     longest: Duration,
+    /// Additional time after which the timer may fire (`tcp_comp_sack_slack_ns`).
     slack: Duration,
+    /// Maximum number of ACKs that are held back (`tcp_comp_sack_nr`).
     limit: u32,
     count: u32,
     /// Number of ACKs that left at once at the present `rcv_nxt`.

@@ -65,6 +65,7 @@ struct Block {
     head_bytes: u32,
     /// Number of segments in the first buffer.
     head_fragments: u32,
+    /// Number of segments in the last buffer.
     tail_fragments: u32,
 }
 

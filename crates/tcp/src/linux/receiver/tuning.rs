@@ -18,7 +18,9 @@ pub(crate) struct BufferTuning {
     copied: u64,
     /// Maximum number of bytes read in one round trip so far.
     round_bytes: u32,
+    /// Value of `copied` at the start of the present round trip.
     round_start: u64,
+    /// Time at which the present round trip started.
     round_start_us: u64,
 }
 

@@ -16,6 +16,7 @@ pub(crate) struct Window {
     pub(crate) is_old: bool,
     /// Shift of the window field (RFC 7323 section 2).
     scale: u8,
+    /// The bits of a window that the window field drops.
     remainder: u32,
     /// `rcv_ssthresh`: how far the window has opened.
     threshold: u32,
