@@ -466,7 +466,8 @@ mod tests {
         let error = frames(&long).expect_err("too long");
         assert_eq!(
             error.to_string(),
-            "at byte 24: a length of 4294967295 bytes is impossible; copy or record the capture again"
+            "at byte 24: a length of 4294967295 bytes is impossible; \
+             copy or record the capture again"
         );
     }
 

@@ -333,8 +333,8 @@ def test_readings_measure_each_variants_own_window(context: report.Context) -> N
     assert period.holds
     assert by_name["FullTCP", "period of the saw-tooth"].holds
     assert not by_name["HSTCP", "first peak"].holds  # our value is 100, not 80
-    assert by_name["FullTCP, 1460 bytes", "reaches a window of 100, with segments of 1460 bytes"
-                   ].ours is None  # fmt: skip
+    reached = "time at which the window reaches 100, with segments of 1460 bytes"
+    assert by_name["FullTCP, 1460 bytes", reached].ours is None
 
 
 def test_causes_come_out_of_the_data(context: report.Context) -> None:

@@ -1,8 +1,8 @@
 //! An algorithm that draws random numbers, with the ACKs of a real kernel.
 //!
-//! The kernel's random numbers are not known, but their consequences are. So at each draw, numbers
-//! are tried until the window changes like the kernel's; if none succeeds, the algorithms differ.
-//! tried until the window does as the kernel's did; where none does, the algorithm is another.
+//! The kernel's random numbers are not known, but their consequences are. At each draw, the test
+//! therefore tries numbers until the window changes as in the kernel; if none succeeds, the
+//! algorithms differ.
 
 use crate::replay::{Outcome, Replay, Row};
 
