@@ -20,7 +20,7 @@ CLASSES = {
     ),
     "events": (
         "Events",
-        "Events. `flow` is None for an event that concerns all flows; NaN: no value.",
+        "Events of a run. `flow` is None if an event concerns all flows; NaN means no value.",
     ),
     "acks": (
         "Acks",

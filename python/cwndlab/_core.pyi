@@ -171,7 +171,7 @@ class Samples(TypedDict):
 
 @type_check_only
 class Events(TypedDict):
-    """Events. `flow` is None for an event that concerns all flows; NaN: no value."""
+    """Events of a run. `flow` is None if an event concerns all flows; NaN means no value."""
 
     flow: list[int | None]
     t_s: NDArray[np.float64]

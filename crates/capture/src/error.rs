@@ -23,7 +23,7 @@ pub enum CaptureError {
         bytes: u32,
     },
     /// A pcapng block is inconsistent.
-    #[error("at byte {at}: {problem}")]
+    #[error("at byte {at}: {problem}; copy or record the capture again")]
     Block {
         /// Position of the block in the file.
         at: u64,

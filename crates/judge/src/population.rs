@@ -45,7 +45,7 @@ pub fn robustness(
     zone: f64,
 ) -> Option<Robustness> {
     assert_eq!(draws.repetitions(), weights.len(), "a weight for each draw");
-    assert_eq!(draws.contestants(), noise.len(), "a noise for each contestant");
+    assert_eq!(draws.contestants(), noise.len(), "a noise for each algorithm");
     let everyone: Vec<usize> = (0..draws.contestants()).collect();
     let whole = draws.complete(&everyone);
     let total: f64 = whole.iter().map(|&at| weights[at]).sum();
@@ -81,7 +81,7 @@ pub fn robustness(
             let mean = |each: usize| mean_of(&|at| draws.of(each)[at]);
             mean(a).total_cmp(&mean(b))
         })
-        .expect("there are contestants");
+        .expect("there are algorithms");
     Some(Robustness {
         is_good: mean_of(&|at| by_draw[at]),
         regret: mean_of(&|at| best(at) - draws.of(choice)[at]),

@@ -178,7 +178,7 @@ impl Centred {
         let mean = |each: usize| at.iter().map(|&n| value(each, n)).sum::<f64>() / pairs as f64;
         let leader = (0..shifts.len())
             .max_by(|&a, &b| mean(a).total_cmp(&mean(b)))
-            .expect("there are contestants");
+            .expect("there are algorithms");
         (0..shifts.len())
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));

@@ -29,7 +29,7 @@ impl Utilities {
     /// Panics if the two arguments differ in shape.
     #[must_use]
     pub fn weighed(gain: &Self, cost: &Self, price: f64) -> Self {
-        assert_eq!(gain.contestants(), cost.contestants(), "as many contestants");
+        assert_eq!(gain.contestants(), cost.contestants(), "as many algorithms");
         let rows = gain
             .rows
             .iter()

@@ -220,7 +220,8 @@ impl<P: Packet> Wire<P> {
         Admission::Queued
     }
 
-    /// Computes when a packet, for which there is room, leaves and arrives.
+    /// Computes the times at which a packet leaves the server and arrives at the far end; the queue must
+    /// have room for the packet.
     #[inline(always)]
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let begins = self.server.free_at().max(now);

@@ -6,9 +6,9 @@ use std::io;
 const WORKER_MEMORY_BYTES: u64 = 8 << 30;
 /// Memory limit of the compiler: optimising a large kernel source needs a tenth of it.
 const COMPILER_MEMORY_BYTES: u64 = 2 << 30;
-/// Limit on the size of a file that the worker process writes: it only writes messages to files.
+/// Limit on the size of a file that the worker process writes, which contains only messages.
 const WORKER_FILE_BYTES: u64 = 1 << 20;
-/// Limit on the size of a file that the compiler writes: it writes objects.
+/// Limit on the size of an object file that the compiler writes.
 const COMPILER_FILE_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
 

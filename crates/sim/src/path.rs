@@ -109,7 +109,7 @@ impl Path {
         false
     }
 
-    /// Calls [`Path::send`]; compiled only once, instead of into each caller.
+    /// Calls [`Path::send`]. This function is not inlined, so that it is compiled only once.
     #[inline(never)]
     pub(crate) fn send_apart(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         self.send(ingress, now, train)

@@ -119,7 +119,10 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
         let told = ["column", "unit", "time_column", "time_unit"];
         if let Some(key) = told.into_iter().find(|key| has(stage, key) && !has(stage, "trace")) {
-            let message = format!("\"{key}\" describes a \"trace\", but this link has no trace");
+            let message = format!(
+                "\"{key}\" describes a \"trace\", but this link has no trace; \
+                 add a trace or remove this key"
+            );
             return Some(Problem::new(&place.key(key), message));
         }
         if has(stage, "light_trace") && !has(stage, "trace") {

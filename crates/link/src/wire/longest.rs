@@ -5,7 +5,8 @@ use cwndlab_units::{Duration, Time};
 use super::steady::Steady;
 use crate::ring::Ring;
 
-/// The longest queue since a measurement window began, and a bound on recent service times.
+/// Length of the longest queue since a measurement window began, and a lower bound on recent service
+/// times.
 ///
 /// With this bound, the state of the server alone usually shows that the queue is shorter now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

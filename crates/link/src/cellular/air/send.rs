@@ -1,4 +1,4 @@
-//! Transmission of a block: its contents, whether it is decoded, and what follows from this.
+//! Transmission of a block: its contents, whether it is decoded, and how the outcome is handled.
 
 use cwndlab_units::Time;
 
