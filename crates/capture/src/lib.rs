@@ -38,7 +38,7 @@ pub use reader::{Frame, Reader};
 /// Analyses a whole capture.
 ///
 /// # Errors
-/// If the input is not a capture, or is damaged other than at its end.
+/// Returns an error if the input is not a capture, or is damaged other than at its end.
 pub fn analyse(
     bytes: impl std::io::Read,
     config: AnalysisConfig,

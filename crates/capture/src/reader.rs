@@ -64,7 +64,7 @@ impl<R: Read> Reader<R> {
     /// Reads the header of a capture.
     ///
     /// # Errors
-    /// If the input is not a capture.
+    /// Returns an error if the input is not a capture.
     pub fn new(input: R) -> Result<Self, CaptureError> {
         let format = Format::Pcapng { interfaces: Vec::new() };
         let mut reader = Self {
@@ -110,7 +110,7 @@ impl<R: Read> Reader<R> {
     /// Returns the next frame; `None` at the end of the file.
     ///
     /// # Errors
-    /// If the file is damaged.
+    /// Returns an error if the file is damaged.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         match self.format {
             Format::Pcap { link_type, ns_per_tick } => self.next_of_pcap(link_type, ns_per_tick),

@@ -210,8 +210,8 @@ fn registry() -> &'static [Loaded] {
 /// that live as long as the program, and its counts are the lengths of the arrays.
 ///
 /// # Errors
-/// If the file was compiled with another version of the headers, its name is invalid, or a
-/// required hook is missing.
+/// Returns an error if the file was compiled with another version of the headers, its name is
+/// invalid, or a required hook is missing.
 pub(crate) unsafe fn read(
     description: &'static Description,
     file: &'static str,

@@ -113,8 +113,8 @@ impl Congestion {
     /// Creates an instance of `algorithm`; parameters that are not given have their defaults.
     ///
     /// # Errors
-    /// If the algorithm does not have a parameter, or a value is outside of the parameter's
-    /// bounds.
+    /// Returns an error if the algorithm does not have a parameter, or a value is outside of the
+    /// parameter's bounds.
     pub fn new(
         algorithm: Algorithm,
         parameters: &BTreeMap<String, i64>,

@@ -55,11 +55,11 @@ impl Algorithm {
     /// [`crate::GUARD_LINE`]). Call it only in a process that exists for runs with this algorithm.
     ///
     /// # Errors
-    /// If the object cannot be loaded or is not a valid algorithm; `file` is the name of its
-    /// source in the message.
+    /// Returns an error if the object cannot be loaded or is not a valid algorithm; `file` is the
+    /// name of its source in the message.
     ///
     /// # Panics
-    /// If the path contains a NUL character.
+    /// Panics if the path contains a NUL character.
     pub fn load(object: &Path, file: &str) -> Result<Self, LoadError> {
         static LOADED: Mutex<BTreeMap<PathBuf, Algorithm>> = Mutex::new(BTreeMap::new());
         let mut loaded = LOADED.lock().expect("no loader panics");

@@ -29,7 +29,7 @@ impl Awake {
     /// Starts the processes.
     ///
     /// # Errors
-    /// If the machine permits no more processes.
+    /// Returns an error if the machine permits no more processes.
     pub(crate) fn begin() -> io::Result<Self> {
         let mut awake = Self::none();
         for processor in processors()? {

@@ -163,7 +163,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     /// Frames that arrive or depart after `end` are ignored, however late the loop is.
     ///
     /// # Errors
-    /// If waiting fails, or the drop counters of the TUN devices cannot be read.
+    /// Returns an error if waiting fails, or the drop counters of the TUN devices cannot be read.
     pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
         // Before this thread becomes real-time, because children inherit the priority.
         let mut awake = if self.keeps_awake { Awake::begin()? } else { Awake::none() };

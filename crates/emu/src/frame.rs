@@ -60,7 +60,7 @@ impl Frame {
     /// Creates a frame with this packet.
     ///
     /// # Panics
-    /// If the packet is longer than [`MTU_BYTES`] or empty.
+    /// Panics if the packet is longer than [`MTU_BYTES`] or empty.
     pub fn new(content: &[u8]) -> Self {
         assert!(!content.is_empty() && content.len() <= MTU_BYTES, "{} bytes", content.len());
         Self::of_parts(&NOTHING_LEFT, content, &[])

@@ -25,7 +25,7 @@ impl StudyLock {
     /// with the name of that study's owner (empty if unknown), and waits.
     ///
     /// # Errors
-    /// If the lock's file can be neither opened nor created.
+    /// Returns an error if the lock's file can be neither opened nor created.
     pub fn acquire(path: &Path, owner: &str, waiting: impl FnOnce(&str)) -> io::Result<Self> {
         let mut file = open(path)?;
         if !flock(&file, libc::LOCK_EX | libc::LOCK_NB)? {

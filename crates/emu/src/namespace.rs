@@ -17,7 +17,8 @@ impl Namespace {
     /// Creates a namespace whose only device is a loopback device that is up.
     ///
     /// # Errors
-    /// If this process lacks the privilege to create a namespace (`CAP_SYS_ADMIN`).
+    /// Returns an error if this process lacks the privilege to create a namespace
+    /// (`CAP_SYS_ADMIN`).
     pub fn new() -> io::Result<Self> {
         // A separate thread, because a thread that has left its namespace does not return to it.
         apart(|| {
@@ -33,7 +34,7 @@ impl Namespace {
     /// The namespace of this thread.
     ///
     /// # Errors
-    /// If `/proc` is not mounted.
+    /// Returns an error if `/proc` is not mounted.
     pub fn current() -> io::Result<Self> {
         Ok(Self { file: Arc::new(File::open("/proc/thread-self/ns/net")?) })
     }
@@ -41,7 +42,7 @@ impl Namespace {
     /// The number by which the kernel identifies the namespace.
     ///
     /// # Errors
-    /// No errors are known.
+    /// The call has no known errors.
     pub fn number(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.ino())
     }
@@ -49,7 +50,7 @@ impl Namespace {
     /// Runs `work` in this namespace, in a separate thread.
     ///
     /// # Errors
-    /// Errors of `work`, or an error if this process may not enter the namespace.
+    /// Returns an error of `work`, or an error if this process may not enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         apart(|| {
             self.enter()?;
@@ -60,7 +61,8 @@ impl Namespace {
     /// Moves this thread into the namespace.
     ///
     /// # Errors
-    /// If this process lacks the privilege to enter the namespace (`CAP_SYS_ADMIN`).
+    /// Returns an error if this process lacks the privilege to enter the namespace
+    /// (`CAP_SYS_ADMIN`).
     pub fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open and of a network namespace.
         match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {

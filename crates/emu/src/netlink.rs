@@ -20,7 +20,7 @@ pub(crate) fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
 /// The index of a device of this thread's namespace.
 ///
 /// # Errors
-/// If no device has this name.
+/// Returns an error if no device has this name.
 pub(crate) fn index_of(device: &str) -> io::Result<u32> {
     let name = CString::new(device)?;
     // SAFETY: the name ends in a zero.
@@ -34,7 +34,7 @@ pub(crate) fn index_of(device: &str) -> io::Result<u32> {
 /// and `NLM_F_ACK`.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub(crate) fn ask(kind: u16, flags: libc::c_int, body: &[u8]) -> io::Result<()> {
     let kinds = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointer.

@@ -37,7 +37,7 @@ impl Poll {
     /// Creates an empty set of files; a wait for an empty set lasts until its timeout.
     ///
     /// # Errors
-    /// If this process cannot open more files.
+    /// Returns an error if this process cannot open more files.
     pub fn new() -> io::Result<Self> {
         // SAFETY: takes no pointer.
         let status = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
@@ -48,7 +48,7 @@ impl Poll {
     /// Adds a file to the set; when the file is ready, it is reported as `token`.
     ///
     /// # Errors
-    /// If the kernel cannot wait for this file.
+    /// Returns an error if the kernel cannot wait for this file.
     pub fn add(&self, descriptor: RawFd, token: u64, interest: Interest) -> io::Result<()> {
         let events = match interest {
             Interest::Readable => libc::EPOLLIN,
@@ -66,7 +66,7 @@ impl Poll {
     /// Waits for at most `most`, and stores the files that are ready in `ready`.
     ///
     /// # Errors
-    /// If the kernel refuses to wait.
+    /// Returns an error if the kernel refuses to wait.
     pub fn wait(&self, most: Duration, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];

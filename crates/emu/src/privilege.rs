@@ -28,7 +28,7 @@ impl Right {
     /// called while the process has only one thread.
     ///
     /// # Errors
-    /// If this process may not create a user namespace.
+    /// Returns an error if this process may not create a user namespace.
     pub fn acquire() -> io::Result<Self> {
         let needed = NET_ADMIN | SYS_ADMIN;
         if capabilities()? & needed == needed {

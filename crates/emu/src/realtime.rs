@@ -18,8 +18,8 @@ pub enum Priority {
 /// late.
 ///
 /// # Errors
-/// If this process lacks the privilege for real-time priority (`CAP_SYS_NICE`); the timers are
-/// precise even then.
+/// Returns an error if this process lacks the privilege for real-time priority (`CAP_SYS_NICE`);
+/// the timers are precise even then.
 pub fn set_priority(priority: Priority) -> io::Result<()> {
     // SAFETY: concerns this thread alone.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };

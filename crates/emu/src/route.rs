@@ -29,8 +29,8 @@ impl Route {
 /// Adds a route through a device of this thread's namespace.
 ///
 /// # Errors
-/// If there is already a route to this network (`EEXIST`), or the kernel has no such algorithm
-/// (`EINVAL`).
+/// Returns an error if there is already a route to this network (`EEXIST`), or the kernel has no
+/// such algorithm (`EINVAL`).
 pub(crate) fn add(device: &str, route: &Route) -> io::Result<()> {
     let mut body = vec![
         libc::AF_INET as u8,

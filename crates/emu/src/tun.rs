@@ -39,7 +39,8 @@ impl Tun {
     /// Creates the device in `namespace` and brings it up.
     ///
     /// # Errors
-    /// If `/dev/net/tun` does not exist or may not be used, or if the name is already in use.
+    /// Returns an error if `/dev/net/tun` does not exist or may not be used, or if the name is
+    /// already in use.
     pub fn new(namespace: &Namespace, config: &TunConfig) -> io::Result<Self> {
         let descriptor = namespace.run(|| {
             let descriptor = open(&config.name)?;
@@ -100,7 +101,7 @@ impl Tun {
     /// Number of frames that the namespace sent and that did not fit into the ring.
     ///
     /// # Errors
-    /// If the kernel's counters cannot be read.
+    /// Returns an error if the kernel's counters cannot be read.
     pub(crate) fn ring_drops(&self) -> io::Result<u64> {
         let devices = self.namespace.run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         transmit_drops(&devices, &self.name).ok_or_else(|| {
@@ -120,7 +121,7 @@ fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
 /// The address of a device in this thread's namespace; `None` if there is no such device.
 ///
 /// # Errors
-/// If the kernel refuses the request.
+/// Returns an error if the kernel refuses the request.
 pub fn address_of(name: &str) -> io::Result<Option<Ipv4Addr>> {
     let mut request = request(name)?;
     match control_device(&control_socket()?, libc::SIOCGIFADDR, &mut request) {

@@ -17,7 +17,7 @@ const DRAIN_EVERY_MS: i32 = 5;
 /// Answers requests until standard input ends, then unloads every algorithm that is not pinned.
 ///
 /// # Errors
-/// If standard input cannot be read or standard output cannot be written.
+/// Returns an error if standard input cannot be read or standard output cannot be written.
 pub fn serve() -> io::Result<()> {
     let mut helper = Helper::default();
     let mut input = Lines::new(io::stdin().as_raw_fd());

@@ -22,7 +22,7 @@ pub(crate) struct Registered {
 /// Verifies and registers the algorithm of an object under a name.
 ///
 /// # Errors
-/// The kernel's reason.
+/// Returns an error with the kernel's reason.
 pub(crate) fn register(
     path: &Path,
     name: &KernelName,

@@ -21,7 +21,8 @@ const BPF_MAGIC: libc::c_long = 0xcafe_4a11;
 /// necessary.
 ///
 /// # Errors
-/// If `entry` is not a plain file name, the folder cannot be created or the pin already exists.
+/// Returns an error if `entry` is not a plain file name, the folder cannot be created or the pin
+/// already exists.
 pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
     let path = pin_path(entry)?;
     mount_if_missing()
@@ -37,7 +38,7 @@ pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
 /// Removes a pin.
 ///
 /// # Errors
-/// If the pin does not exist or may not be removed.
+/// Returns an error if the pin does not exist or may not be removed.
 pub(crate) fn remove_pin(entry: &str) -> Result<(), Refusal> {
     let path = pin_path(entry)?;
     fs::remove_file(&path).map_err(|error| {

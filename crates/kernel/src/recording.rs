@@ -30,7 +30,8 @@ impl Recording {
     /// Starts to record the calls of an algorithm's hooks.
     ///
     /// # Errors
-    /// If the object was compiled without recording or the file cannot be created.
+    /// Returns an error if the object was compiled without recording or the file cannot be
+    /// created.
     pub(crate) fn start(object: &Object, path: &Path) -> Result<Self, Refusal> {
         let map = object
             .maps()
@@ -57,7 +58,7 @@ impl Recording {
     /// Ends the recording; returns the number of recorded calls.
     ///
     /// # Errors
-    /// If the file could not be written.
+    /// Returns an error if the file could not be written.
     pub(crate) fn finish(self) -> Result<u64, Refusal> {
         self.drain();
         let mut written = self.file.borrow_mut();

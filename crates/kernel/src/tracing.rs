@@ -21,7 +21,7 @@ impl Tracing {
     /// Attaches every program of an object and writes their records to a file.
     ///
     /// # Errors
-    /// If the kernel rejects a program; the error contains the kernel's reason.
+    /// Returns an error if the kernel rejects a program; the error contains the kernel's reason.
     pub(crate) fn start(object: &Path, file: &Path) -> Result<Self, Refusal> {
         start_listening();
         let open = ObjectBuilder::default()
@@ -52,7 +52,7 @@ impl Tracing {
     /// Ends the trace; returns the number of records in the file.
     ///
     /// # Errors
-    /// If the file could not be written.
+    /// Returns an error if the file could not be written.
     pub(crate) fn finish(self) -> Result<u64, Refusal> {
         drop(self.links);
         self.recording.finish()

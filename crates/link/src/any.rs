@@ -54,7 +54,7 @@ impl<P: Packet> AnyLink<P> {
     /// `forward.0`.
     ///
     /// # Errors
-    /// If a stage's settings contradict each other or a trace is missing.
+    /// Returns an error if a stage's settings contradict each other or a trace is missing.
     pub fn one_way(
         stages: &[StageConfig],
         traces: &Traces,
@@ -85,7 +85,7 @@ impl<P: Packet> AnyLink<P> {
     /// further port belongs to a user.
     ///
     /// # Errors
-    /// As for [`AnyLink::one_way`].
+    /// Returns an error in the same cases as [`AnyLink::one_way`].
     pub fn shared(
         config: &PathConfig,
         traces: &Traces,

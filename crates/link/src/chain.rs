@@ -29,7 +29,7 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
     /// Creates a chain from at least one link.
     ///
     /// # Panics
-    /// If there is no link, or the stage numbers in events do not suffice for all stages.
+    /// Panics if there is no link, or the stage numbers in events do not suffice for all stages.
     pub fn new(links: Vec<L>) -> Self {
         assert!(!links.is_empty(), "a chain needs a link");
         let mut first = 0;

@@ -122,7 +122,7 @@ impl PathConfig {
     /// stages.
     ///
     /// # Errors
-    /// If a trace cannot be parsed: the trace's name and the reason.
+    /// Returns an error if a trace cannot be parsed: the trace's name and the reason.
     pub fn read_traces<C: AsRef<[u8]>>(
         &self,
         contents: &BTreeMap<String, C>,

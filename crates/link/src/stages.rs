@@ -24,13 +24,13 @@ pub trait Stages {
     /// proportional to the length of the queue.
     ///
     /// # Panics
-    /// If there is no such stage.
+    /// Panics if there is no such stage.
     fn counters(&mut self, stage: usize, now: Time) -> Counters;
 
     /// Bytes that stage number `stage` could have sent, as in [`Counters::offered`].
     ///
     /// # Panics
-    /// If there is no such stage.
+    /// Panics if there is no such stage.
     fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
         self.counters(stage, now).offered
     }
@@ -38,7 +38,7 @@ pub trait Stages {
     /// Packets that wait or are being sent at stage number `stage`.
     ///
     /// # Panics
-    /// If there is no such stage.
+    /// Panics if there is no such stage.
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog;
 
     /// Restarts the counts, so that statistics exclude the warm-up.

@@ -49,7 +49,7 @@ pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
 /// grouped by algorithm.
 ///
 /// # Errors
-/// If the values do not give the same number of runs for each algorithm.
+/// Returns an error if the values do not give the same number of runs for each algorithm.
 pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, String> {
     let names = &question.algorithms;
     let numbers = figures.chunks_exact(size_of::<f64>()).filter_map(<[u8]>::first_chunk);

@@ -34,7 +34,7 @@ pub(crate) struct Request {
 /// Returns the canonical JSON of the scenario, and the recordings to which it refers.
 ///
 /// # Errors
-/// Problems with the link or its recordings.
+/// Returns the problems with the link or its recordings.
 pub(crate) fn scenario(
     request: Request,
     files: &PageFiles,
@@ -66,7 +66,7 @@ pub(crate) fn scenario(
 /// refers.
 ///
 /// # Errors
-/// Problems with the link or its recordings.
+/// Returns the problems with the link or its recordings.
 pub(crate) fn resolved(
     link: &str,
     files: &PageFiles,

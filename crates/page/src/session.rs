@@ -37,7 +37,7 @@ impl Session {
     /// Stores the file of a recorded link; returns a description of its content as JSON.
     ///
     /// # Errors
-    /// The reason why the file is not a recording.
+    /// Returns the reason why the file is not a recording.
     pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) -> Result<String, String> {
         let read = cwndlab_trace::read(content, &ReadOptions::default())
             .map(|reading| (reading.understood.to_string(), reading.trace.period()));
@@ -57,7 +57,7 @@ impl Session {
     /// Creates the scenario for a request, and stores its traces.
     ///
     /// # Errors
-    /// Problems with the request, its link or its recordings.
+    /// Returns the problems with the request, its link or its recordings.
     pub(crate) fn scenario(&mut self, request: &str) -> Result<String, String> {
         let request = serde_json::from_str(request).map_err(|error| error.to_string())?;
         let (scenario, traces) = scenarios::scenario(request, &self.files)?;
@@ -72,7 +72,7 @@ impl Session {
     /// Returns the queue of a one-line link as JSON.
     ///
     /// # Errors
-    /// Problems with the link or its recordings.
+    /// Returns the problems with the link or its recordings.
     pub(crate) fn queue(&self, link: &str) -> Result<String, String> {
         let (resolved, traces) = scenarios::resolved(link, &self.files)?;
         let rates = traces
@@ -85,7 +85,7 @@ impl Session {
     /// Runs a scenario.
     ///
     /// # Errors
-    /// A problem with the scenario or one of its traces.
+    /// Returns the problem with the scenario or one of its traces.
     pub(crate) fn run(&mut self, scenario: &str) -> Result<Vec<u8>, String> {
         let scenario = Scenario::from_json(scenario).map_err(|error| error.to_string())?;
         let read = scenario.path.read_traces(&self.contents, &mut self.traces);

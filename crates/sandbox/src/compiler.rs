@@ -48,7 +48,8 @@ pub enum RunCompilerError {
 /// files.
 ///
 /// # Errors
-/// If the command cannot be started, takes longer than `time_limit_s` or prints too much.
+/// Returns an error if the command cannot be started, takes longer than `time_limit_s` or prints
+/// too much.
 pub fn run_compiler(
     command: &[OsString],
     environment: &[(OsString, OsString)],

@@ -62,7 +62,7 @@ impl Protection {
 /// calls.
 ///
 /// # Errors
-/// If the kernel has a protection but fails to apply it.
+/// Returns an error if the kernel has a protection but fails to apply it.
 pub fn confine_worker(readable: &[PathBuf]) -> io::Result<()> {
     #[cfg(unix)]
     limits::limit_worker()?;

@@ -129,7 +129,7 @@ impl Scenario {
     /// Reads and checks a scenario.
     ///
     /// # Errors
-    /// [`ScenarioError`] at the first value that is malformed, unknown or out of range.
+    /// Returns a [`ScenarioError`] for the first value that is malformed, unknown or out of range.
     pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
         let mut reader = serde_json::Deserializer::from_str(json);
         let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -150,7 +150,7 @@ impl Scenario {
     /// Checks conditions that the types cannot express.
     ///
     /// # Errors
-    /// [`ScenarioError`] at the first value out of range.
+    /// Returns a [`ScenarioError`] for the first value that is out of range.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let fail = |path: &str, message: String| Err(ScenarioError::new(path, message));
         if self.version != SCENARIO_VERSION {

@@ -16,8 +16,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(100);
 /// the time and the size in bytes, including the IP header.
 ///
 /// # Errors
-/// If the path's settings contradict each other, a trace is missing, or a packet is sent before
-/// the previous one.
+/// Returns an error if the path's settings contradict each other, a trace is missing, or a packet
+/// is sent before the previous one.
 pub fn probe(
     path: &PathConfig,
     traces: &Traces,

@@ -41,8 +41,8 @@ pub enum RunError {
 /// algorithms that it names.
 ///
 /// # Errors
-/// [`RunError`] if the scenario is invalid or names an algorithm, a stack profile, a parameter or a
-/// trace that does not exist.
+/// Returns a [`RunError`] if the scenario is invalid, or names an algorithm, a stack profile, a
+/// parameter or a trace that does not exist.
 pub fn run(
     scenario: &Scenario,
     traces: &Traces,
@@ -55,7 +55,7 @@ pub fn run(
 /// simulated ms.
 ///
 /// # Errors
-/// [`RunError::Stopped`], and the errors of [`run`].
+/// Returns [`RunError::Stopped`] if `stop` is set, and otherwise the errors of [`run`].
 pub fn run_unless_stopped(
     scenario: &Scenario,
     traces: &Traces,
@@ -75,7 +75,7 @@ pub fn run_unless_stopped(
 /// remaining data.
 ///
 /// # Errors
-/// As [`run_unless_stopped`].
+/// Returns the same errors as [`run_unless_stopped`].
 pub fn run_in_parts(
     scenario: &Scenario,
     traces: &Traces,
@@ -195,7 +195,7 @@ fn whole(flows: Vec<FlowSummary>, links: Vec<LinkSummary>, recorded: Recording) 
 /// Checks that a scenario can be executed with these traces and algorithms, without executing it.
 ///
 /// # Errors
-/// [`RunError`] in the cases in which [`run`] returns an error.
+/// Returns a [`RunError`] in the cases in which [`run`] returns an error.
 pub fn check(
     scenario: &Scenario,
     traces: &Traces,

@@ -75,8 +75,8 @@ impl Packet for Probe {
 /// Saturates one direction of a path for one of its users; no other packets are sent.
 ///
 /// # Errors
-/// If the path's settings contradict each other, a trace is missing, or the path does not limit
-/// the rate.
+/// Returns an error if the path's settings contradict each other, a trace is missing, or the path
+/// does not limit the rate.
 pub fn saturate(
     path: &PathConfig,
     traces: &Traces,

@@ -93,7 +93,7 @@ impl Profile {
     /// Returns the built-in profile with this name, which each process parses only once.
     ///
     /// # Panics
-    /// If a built-in profile is invalid, which a test rules out.
+    /// Panics if a built-in profile is invalid, which a test rules out.
     pub fn shared(name: &str) -> Option<Arc<Self>> {
         static READ: [OnceLock<Arc<Profile>>; FILES.len()] =
             [const { OnceLock::new() }; FILES.len()];
@@ -105,7 +105,7 @@ impl Profile {
     /// Returns a copy of the built-in profile with this name.
     ///
     /// # Panics
-    /// Like [`Profile::shared`].
+    /// Panics in the same cases as [`Profile::shared`].
     pub fn by_name(name: &str) -> Option<Self> {
         Self::shared(name).map(|profile| Self::clone(&profile))
     }
@@ -123,7 +123,8 @@ impl Profile {
     /// Parses a profile.
     ///
     /// # Errors
-    /// If the text is not TOML, has unknown keys, or does not have exactly one kind of settings.
+    /// Returns an error if the text is not TOML, has unknown keys, or does not have exactly one
+    /// kind of settings.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let ProfileText { name, summary, linux, classic, algorithms, sources } =
             toml::from_str(text).map_err(|error| ProfileError::Text(error.to_string()))?;
@@ -138,7 +139,7 @@ impl Profile {
     /// Returns a copy of the profile with some settings changed.
     ///
     /// # Errors
-    /// If the setting does not exist or the value is not valid for it.
+    /// Returns an error if the setting does not exist or the value is not valid for it.
     pub fn with_overrides<V: Serialize>(
         &self,
         overrides: &BTreeMap<String, V>,

@@ -45,7 +45,7 @@ impl GrowingCapture {
     /// Waits until the whole capture is written.
     ///
     /// # Errors
-    /// If the capture file could not be written.
+    /// Returns an error if the capture file could not be written.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.write();
         drop(self.written);

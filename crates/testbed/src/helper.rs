@@ -15,7 +15,7 @@ use crate::traces::read_traces;
 /// Answers requests until standard input ends, which also ends a run in progress.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub fn serve() -> io::Result<()> {
     // If this fails, the first run reports what is missing.
     let _ = Right::acquire();
@@ -44,7 +44,7 @@ pub fn serve() -> io::Result<()> {
 /// the obstacle and a remedy on one line each.
 ///
 /// # Errors
-/// No errors are known.
+/// The call has no known errors.
 pub fn main_of_check() -> Result<u8, String> {
     let _ = Right::acquire();
     let missing = what_is_missing();

@@ -60,7 +60,7 @@ impl LiveTap {
     /// Ends the capture.
     ///
     /// # Errors
-    /// If the capture file could not be written.
+    /// Returns an error if the capture file could not be written.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.capture.map_or(Ok(()), GrowingCapture::finish)
     }

@@ -53,7 +53,7 @@ pub enum Turn<'a> {
 /// `is_awake`, the processors do not halt during the run.
 ///
 /// # Errors
-/// [`RunError`].
+/// Returns a [`RunError`] if the run is impossible or invalid.
 pub fn run(
     scenario: &Scenario,
     traces: &Traces,

@@ -69,7 +69,8 @@ const DEEPEST: u8 = 100;
 /// Runs a program behind a link, on this terminal, until the program ends.
 ///
 /// # Errors
-/// If the link is invalid, the machine does not meet a requirement, or the program does not exist.
+/// Returns an error if the link is invalid, the machine does not meet a requirement, or the
+/// program does not exist.
 pub fn shell(
     setup: &ShellSetup,
     command: &[OsString],
@@ -224,7 +225,7 @@ pub fn status_code(status: ExitStatus) -> u8 {
 /// DESCRIPTOR PROGRAM...`.
 ///
 /// # Errors
-/// One sentence that explains the error to the caller.
+/// Returns one sentence that explains the error to the caller.
 pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
     let [descriptor, command @ ..] = arguments else {
         return Err("usage: cwndlab-testbed shell DESCRIPTOR PROGRAM...".to_owned());

@@ -71,7 +71,7 @@ impl Socket {
     /// Whether a connection attempt has succeeded.
     ///
     /// # Errors
-    /// If the connection was refused or timed out.
+    /// Returns an error if the connection was refused or timed out.
     pub(crate) fn is_connected(&self) -> io::Result<bool> {
         let mut error = [0; 4];
         self.option(libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;

@@ -9,8 +9,8 @@ use std::process::Command;
 /// program's arguments.
 ///
 /// # Errors
-/// If an argument is invalid, the parent has ended, or the program does not exist; the text is one
-/// sentence.
+/// Returns an error if an argument is invalid, the parent has ended, or the program does not
+/// exist; the text is one sentence.
 pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
     let [parent, program, rest @ ..] = arguments else {
         return Err("with-parent: needs a process ID and a program as arguments".to_owned());

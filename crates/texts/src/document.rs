@@ -23,7 +23,7 @@ impl Document {
     /// Parses a TOML text; error messages refer to it as `name`.
     ///
     /// # Errors
-    /// If the text is not TOML; the message contains line and column.
+    /// Returns an error if the text is not TOML; the message contains line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));

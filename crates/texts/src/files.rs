@@ -5,19 +5,22 @@ pub trait Files {
     /// Returns the file of a preset; a name that ends in `.toml` is the path of a user's file.
     ///
     /// # Errors
-    /// If the preset does not exist or cannot be read; the text contains the reason.
+    /// Returns an error if the preset does not exist or cannot be read; the text contains the
+    /// reason.
     fn preset(&self, name: &str) -> Result<PresetFile, String>;
 
     /// Returns a recorded link; from a folder, returns the given direction.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a recording; the text contains the reason.
+    /// Returns an error if the file cannot be read or is not a recording; the text contains the
+    /// reason.
     fn recording(&self, told: &Told, way: Way) -> Result<Recording, String>;
 
     /// Returns packet trains recorded under light load.
     ///
     /// # Errors
-    /// If the file cannot be read or does not contain packet trains; the text contains the reason.
+    /// Returns an error if the file cannot be read or does not contain packet trains; the text
+    /// contains the reason.
     fn packet_trains(&self, path: &str) -> Result<PacketTrains, String>;
 }
 

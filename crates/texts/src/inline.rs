@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// Converts a one-line link to the `[link]` table, without checking the values.
 ///
 /// # Errors
-/// If `text` is empty, or has a duplicate key or a key without a value.
+/// Returns an error if `text` is empty, or has a duplicate key or a key without a value.
 pub fn parse_inline(text: &str) -> Result<Value, String> {
     let trimmed = text.trim();
     let pairs = pairs_of(trimmed);

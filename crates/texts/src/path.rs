@@ -31,8 +31,8 @@ type Written = (Place, Value);
 /// Converts both directions of a link that [`crate::checked_link`] has checked to a path.
 ///
 /// # Errors
-/// If a key is missing or unknown, or a value is out of range; the place of each problem begins
-/// with `link` or `reverse_link`.
+/// Returns an error if a key is missing or unknown, or a value is out of range; the place of each
+/// problem begins with `link` or `reverse_link`.
 pub fn resolve(
     link: Option<&Value>,
     reverse_link: Option<&Value>,
@@ -89,7 +89,8 @@ fn one(place: &Place, message: &str) -> Vec<Problem> {
 /// Adds the preset's keys to a link and expands its short keys to tables.
 ///
 /// # Errors
-/// If the preset does not exist, or if keys of the preset and of the link exclude each other.
+/// Returns an error if the preset does not exist, or if keys of the preset and of the link exclude
+/// each other.
 pub fn expand(link: &Value, files: &dyn Files) -> Result<Value, Vec<Problem>> {
     expanded(link, &Place::of("link"), files).map(|both| both.link)
 }

@@ -37,7 +37,8 @@ impl Preset {
     /// Reads the file of a preset, or a file that contains only the keys of a link.
     ///
     /// # Errors
-    /// If the file is not a preset; the text contains file, line and key of each problem.
+    /// Returns an error if the file is not a preset; the text contains file, line and key of each
+    /// problem.
     pub fn read(file: &PresetFile) -> Result<Self, String> {
         let document = Document::parse(&file.name, &file.text)?;
         let mut problems = Vec::new();

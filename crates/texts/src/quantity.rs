@@ -43,7 +43,7 @@ impl Quantity {
     /// Reads a value of a document as an integer number of the smallest unit.
     ///
     /// # Errors
-    /// If the value is not this quantity; the text shows what to write.
+    /// Returns an error if the value is not this quantity; the text shows what to write.
     pub fn read(&self, value: &Value) -> Result<i64, String> {
         match value {
             Value::String(text) => self.parse(text),
@@ -55,7 +55,7 @@ impl Quantity {
     /// Parses a text as an integer number of the smallest unit.
     ///
     /// # Errors
-    /// Like [`Self::read`].
+    /// Returns an error in the same cases as [`Self::read`].
     pub fn parse(&self, text: &str) -> Result<i64, String> {
         let negative = text.trim_start().strip_prefix('-').filter(|_| self.is_signed());
         if let Some(positive) = negative {
@@ -144,7 +144,7 @@ impl QueueLimit {
     /// Reads the limit of a queue.
     ///
     /// # Errors
-    /// If the value is not a limit of a queue; the text shows what to write.
+    /// Returns an error if the value is not a limit of a queue; the text shows what to write.
     pub fn read(value: &Value) -> Result<Self, String> {
         let text = value.as_str().unwrap_or_default().trim();
         if text == UNLIMITED {

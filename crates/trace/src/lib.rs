@@ -57,7 +57,8 @@ impl RateTrace {
     /// numbers do not decrease.
     ///
     /// # Errors
-    /// If the text is not a Mahimahi trace; the error contains the line and the remedy.
+    /// Returns an error if the text is not a Mahimahi trace; the error contains the line and the
+    /// remedy.
     pub fn parse_mahimahi(text: &[u8]) -> Result<Self, TraceError> {
         OpportunityTrace::parse(text).map(Self::Mahimahi)
     }
@@ -67,7 +68,7 @@ impl RateTrace {
     /// `#`.
     ///
     /// # Errors
-    /// If the text is not a log; the error contains the line and the remedy.
+    /// Returns an error if the text is not a log; the error contains the line and the remedy.
     pub fn parse_log(text: &[u8]) -> Result<Self, TraceError> {
         RateLog::parse(text).map(Self::Log)
     }

@@ -86,7 +86,7 @@ impl Sub for Duration {
     type Output = Self;
 
     /// # Panics
-    /// If `rhs` is longer.
+    /// Panics if `rhs` is longer.
     #[inline]
     fn sub(self, rhs: Self) -> Self {
         match self.0.checked_sub(rhs.0) {

@@ -39,7 +39,7 @@ impl Sub for Bytes {
     type Output = Self;
 
     /// # Panics
-    /// If `rhs` is more.
+    /// Panics if `rhs` is more.
     fn sub(self, rhs: Self) -> Self {
         match self.0.checked_sub(rhs.0) {
             Some(bytes) => Self(bytes),

@@ -33,7 +33,7 @@ impl Stream {
     /// Returns a whole number below `limit`; all are equally likely (Lemire 2019, without bias).
     ///
     /// # Panics
-    /// If `limit` is 0.
+    /// Panics if `limit` is 0.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "there is no number below 0");

@@ -86,7 +86,7 @@ impl Sub for Time {
     type Output = Duration;
 
     /// # Panics
-    /// If `rhs` is later.
+    /// Panics if `rhs` is later.
     #[inline]
     fn sub(self, rhs: Self) -> Duration {
         match self.0.checked_sub(rhs.0) {

@@ -61,7 +61,7 @@ impl Default for Suite {
 /// Runs the conformance suite on an algorithm.
 ///
 /// # Errors
-/// The first rule that the algorithm broke; `None` if it broke none.
+/// Returns the first rule that the algorithm broke.
 pub fn check(algorithm: Algorithm, suite: Suite) -> Result<(), Box<Violation>> {
     let mut stream = Stream::new(suite.seed, "conformance");
     guard::leave_rules_to_the_caller(true);

@@ -249,7 +249,7 @@ impl<P: Packet> Air<P> {
     /// Moves the first delivered packet to `place`; returns the time of delivery and the user.
     ///
     /// # Panics
-    /// If no packet has been delivered.
+    /// Panics if no packet has been delivered.
     #[inline]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let (at, user) = self.outbox.take_packet();

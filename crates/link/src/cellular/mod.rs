@@ -95,7 +95,7 @@ impl<P: Packet> Cell<P> {
     /// random streams.
     ///
     /// # Errors
-    /// If the settings contradict each other or the standards.
+    /// Returns an error if the settings contradict each other or the standards.
     pub fn new(config: &CellConfig, run_seed: u64, name: &str) -> Result<Self, CellError> {
         check::check(config)?;
         let [down, up] = plan::plans(&config.radio)?;

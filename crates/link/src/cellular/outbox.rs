@@ -105,7 +105,7 @@ impl Outbox {
     /// Removes the first packet; returns its departure time and its user.
     ///
     /// # Panics
-    /// If no packet is left.
+    /// Panics if no packet is left.
     #[inline]
     pub(crate) fn take_packet(&mut self) -> (Time, u16) {
         let Exit { at, user, packets } = self.first;

@@ -54,7 +54,7 @@ impl<P: Packet> WifiChannel<P> {
     /// streams.
     ///
     /// # Errors
-    /// If the settings contradict each other or the standard.
+    /// Returns an error if the settings contradict each other or the standard.
     pub fn new(config: &WifiConfig, run_seed: u64, name: &str) -> Result<Self, WifiError> {
         let exchange = Exchange::new(config, run_seed, name)?;
         let phy = &exchange.phy;
@@ -142,7 +142,7 @@ impl<P: Packet> WifiChannel<P> {
     /// Moves the first available packet to `place`, without a further copy.
     ///
     /// # Panics
-    /// If the first output is not a packet.
+    /// Panics if the first output is not a packet.
     #[inline]
     pub fn move_packet(&mut self, place: &mut Option<P>) {
         self.exchange.move_packet(place);

@@ -90,7 +90,7 @@ impl Outbox {
     /// Removes the packet at the front; returns its time and its lane.
     ///
     /// # Panics
-    /// If no packet is at the front.
+    /// Panics if no packet is at the front.
     #[inline]
     pub(super) fn take_packet(&mut self) -> (Time, usize) {
         let (at, lane) = (self.at, self.first.lane);

@@ -52,7 +52,7 @@ impl Phy {
     /// Creates the frame durations and rates for a channel with this configuration.
     ///
     /// # Errors
-    /// If the standard does not define such a channel.
+    /// Returns an error if the standard does not define such a channel.
     pub(crate) fn new(config: &WifiConfig) -> Result<Self, WifiError> {
         let standard = config.standard;
         let refuse =
@@ -131,7 +131,7 @@ impl Phy {
     /// The transmission rate with this index, which must exist.
     ///
     /// # Panics
-    /// If the standard does not define a rate with this index.
+    /// Panics if the standard does not define a rate with this index.
     pub(crate) fn existing_mode(&self, index: u8) -> &Mode {
         self.mode(index).expect("the rate was checked")
     }

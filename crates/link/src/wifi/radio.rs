@@ -34,7 +34,7 @@ impl Radio {
     /// Creates the radio model of a channel.
     ///
     /// # Errors
-    /// If the distance between two nodes that communicate is out of range.
+    /// Returns an error if the distance between two nodes that communicate is out of range.
     pub(crate) fn new(
         config: &WifiConfig,
         radio: RadioConfig,

@@ -54,7 +54,7 @@ impl RateControl {
     /// Creates the rate control of a lane; `bit_error_rates` has an entry for each rate.
     ///
     /// # Errors
-    /// If the channel does not have the rate that the configuration requests.
+    /// Returns an error if the channel does not have the rate that the configuration requests.
     pub(crate) fn new(
         config: RateControlConfig,
         standard: Standard,

@@ -38,7 +38,7 @@ impl<P: Packet> Wire<P> {
     /// its place in errors.
     ///
     /// # Errors
-    /// If the settings contradict each other or a trace is missing.
+    /// Returns an error if the settings contradict each other or a trace is missing.
     pub fn new(
         config: &StageConfig,
         traces: &Traces,

@@ -58,8 +58,8 @@ impl LightTrace {
     /// lines are sorted by time. A line without offsets is a train of one packet.
     ///
     /// # Errors
-    /// If the text is not a recording of packet trains; the error contains the line and the
-    /// remedy.
+    /// Returns an error if the text is not a recording of packet trains; the error contains the
+    /// line and the remedy.
     pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
         Self::parse_up_to(text, MAX_PACKETS)
     }
@@ -112,7 +112,7 @@ impl LightTrace {
     /// The train with this index, which counts from 0.
     ///
     /// # Panics
-    /// If there is no train with this index.
+    /// Panics if there is no train with this index.
     pub fn train(&self, index: usize) -> Train<'_> {
         let first = index.checked_sub(1).map_or(0, |before| self.rows[before].end);
         let Row { delay, end, .. } = self.rows[index];
@@ -126,7 +126,7 @@ impl LightTrace {
     /// wait of the recorded train.
     ///
     /// # Panics
-    /// If there is no train with this index.
+    /// Panics if there is no train with this index.
     pub fn delay_at(&self, index: usize, at: Time) -> Duration {
         let Row { start, delay, .. } = self.rows[index];
         let Some(grid) = self.grid else { return delay };
@@ -138,7 +138,7 @@ impl LightTrace {
     /// not sent yet.
     ///
     /// # Panics
-    /// If there is no train with this index.
+    /// Panics if there is no train with this index.
     pub fn sent(&self, index: usize, time: Time) -> Option<Time> {
         let within = Duration::from_nanos(time.as_nanos() % self.period.as_nanos());
         let start = self.rows[index].start;

@@ -30,7 +30,8 @@ pub struct RecordedDirection {
 /// Reads the files of a folder; the caller passes their names and contents.
 ///
 /// # Errors
-/// If the folder is not a recording of CellReplay, or one of its files is invalid.
+/// Returns an error if the folder is not a recording of CellReplay, or one of its files is
+/// invalid.
 pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, FolderError> {
     Ok(RecordedPath { down: direction(files, "down")?, up: direction(files, "up")? })
 }

@@ -59,8 +59,8 @@ pub struct Reading {
 /// Reads a file in any of the forms that this module lists.
 ///
 /// # Errors
-/// If the form is unknown or information is missing. The error names the line, or the columns and
-/// the option that provides the missing information.
+/// Returns an error if the form is unknown or information is missing. The error names the line, or
+/// the columns and the option that provides the missing information.
 pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError> {
     let is_packed = gzip::is_gzip(content);
     let content = text::unpacked(content).map_err(TraceError::whole)?;
@@ -85,7 +85,8 @@ pub struct LightReading {
 /// Reads a file of packet trains, which may be compressed with gzip.
 ///
 /// # Errors
-/// If the content is not a file of packet trains; the error contains the line and the remedy.
+/// Returns an error if the content is not a file of packet trains; the error contains the line and
+/// the remedy.
 pub fn read_light(content: &[u8]) -> Result<LightReading, TraceError> {
     let content = text::unpacked(content).map_err(TraceError::whole)?;
     let text = text::text(&content);

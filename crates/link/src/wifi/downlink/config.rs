@@ -141,7 +141,7 @@ impl DownlinkConfig {
     /// Checks the conditions that the types do not check.
     ///
     /// # Errors
-    /// If a setting is invalid.
+    /// Returns an error if a setting is invalid.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         match self {
             Self::FqCodel(config) | Self::Airtime(config) if config.quantum.0 == 0 => {

@@ -53,7 +53,7 @@ impl<P: Packet> Exchange<P> {
     /// their random streams.
     ///
     /// # Errors
-    /// If the settings contradict each other or the standard.
+    /// Returns an error if the settings contradict each other or the standard.
     pub(super) fn new(config: &WifiConfig, run_seed: u64, name: &str) -> Result<Self, WifiError> {
         config.check()?;
         let phy = Phy::new(config)?;
