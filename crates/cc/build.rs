@@ -41,7 +41,7 @@ fn digest(paths: &[PathBuf]) -> String {
         hash.update(text);
     }
     hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("write to a string");
+        write!(hex, "{byte:02x}").expect("writing to a String cannot fail");
         hex
     })
 }
@@ -73,7 +73,8 @@ fn main() {
         let symbol = format!("cc_description_{}", stem.replace('-', "_"));
         let mut parts = vec![source.clone()];
         parts.extend(shared.iter().cloned());
-        writeln!(externs, "    safe static {symbol}: Description;").expect("write to a string");
+        writeln!(externs, "    safe static {symbol}: Description;")
+            .expect("writing to a String cannot fail");
         writeln!(
             entries,
             "    Source {{ description: &raw const {symbol}, file: {:?}, sha256: {:?}, \
@@ -81,7 +82,7 @@ fn main() {
             format!("{stem}.c"),
             digest(&parts),
         )
-        .expect("write to a string");
+        .expect("writing to a String cannot fail");
     }
     let mut contract = files(&root.join("include"), "h");
     for folder in ["port", "linux"] {

@@ -5,11 +5,10 @@ use cwndlab_packet::{Flags, Peer, Segment, SynOptions, TcpPacket};
 use crate::sender::Sender;
 use crate::{AnalysisConfig, Flow, Vantage};
 
-/// Bytes of TCP options in a segment with timestamps; the payload of a full segment is smaller by
-/// this number.
+/// Bytes of TCP options in a segment with timestamps, which reduce the payload of a full segment.
 const TIMESTAMP_BYTES: u32 = 12;
-/// To show where the capture was taken, one of the two parts of the handshake must last this many
-/// times as long as the other.
+/// Minimum ratio of the longer part of the handshake to the shorter part; with a smaller ratio, the
+/// handshake does not show where the capture was taken.
 const CLEARLY_LONGER: u64 = 2;
 
 #[derive(Debug)]

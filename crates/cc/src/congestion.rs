@@ -204,7 +204,7 @@ impl Congestion {
     /// Returns the slow start threshold after a loss at this time, in packets.
     #[inline]
     pub fn ssthresh(&mut self, sk: &mut TcpSock) -> u32 {
-        let hook = self.ops.ssthresh.expect("the registry checked it");
+        let hook = self.ops.ssthresh.expect("the registry checked that this hook exists");
         // SAFETY: see `enter`.
         unsafe { hook(self.enter(sk)) }
     }
@@ -212,7 +212,7 @@ impl Congestion {
     /// Returns the window to restore when the last reduction proves to be spurious, in packets.
     #[inline]
     pub fn undo_cwnd(&mut self, sk: &mut TcpSock) -> u32 {
-        let hook = self.ops.undo_cwnd.expect("the registry checked it");
+        let hook = self.ops.undo_cwnd.expect("the registry checked that this hook exists");
         // SAFETY: see `enter`.
         unsafe { hook(self.enter(sk)) }
     }

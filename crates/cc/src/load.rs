@@ -62,7 +62,7 @@ impl Algorithm {
     /// Panics if the path contains a NUL character.
     pub fn load(object: &Path, file: &str) -> Result<Self, LoadError> {
         static LOADED: Mutex<BTreeMap<PathBuf, Algorithm>> = Mutex::new(BTreeMap::new());
-        let mut loaded = LOADED.lock().expect("no loader panics");
+        let mut loaded = LOADED.lock().expect("no thread panics while it holds the lock");
         if let Some(&known) = loaded.get(object) {
             return Ok(known);
         }

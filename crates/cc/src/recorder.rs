@@ -41,12 +41,12 @@ pub struct CallField {
 
 /// Starts to keep the calls that are passed to [`record`].
 pub(crate) fn begin() {
-    *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
+    *CALLS.lock().expect("no thread panics while it holds the lock") = Some(Vec::new());
 }
 
 /// Stops recording and returns the recorded calls, [`call_bytes`] bytes each.
 pub(crate) fn end() -> Vec<u8> {
-    CALLS.lock().expect("no recorder panics").take().unwrap_or_default()
+    CALLS.lock().expect("no thread panics while it holds the lock").take().unwrap_or_default()
 }
 
 /// Size of a recorded call in bytes.
@@ -106,7 +106,7 @@ pub fn call_fields() -> Vec<CallField> {
 
 /// Appends a call to the recording; the guard calls this after each hook.
 pub(crate) extern "C" fn record(call: *const Call) {
-    if let Some(calls) = CALLS.lock().expect("no recorder panics").as_mut() {
+    if let Some(calls) = CALLS.lock().expect("no thread panics while it holds the lock").as_mut() {
         // SAFETY: the guard passes a whole call, which it zeroed before it filled it.
         calls.extend_from_slice(unsafe {
             std::slice::from_raw_parts(call.cast::<u8>(), size_of::<Call>())

@@ -40,7 +40,7 @@ fn nanos(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that the call may write to.
     let status = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    assert_eq!(status, 0, "Linux has both clocks");
+    assert_eq!(status, 0, "Linux has a monotonic and a real-time clock");
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -73,7 +73,7 @@ impl Namespace {
 }
 
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    thread::scope(|scope| scope.spawn(work).join().expect("work does not panic"))
+    thread::scope(|scope| scope.spawn(work).join().expect("the given work does not panic"))
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl<P: Packet> Host<P> {
         while let Device::Timed { packets, bytes, .. } = &mut self.device
             && packets.front().is_some_and(|&(at, _)| at <= now)
         {
-            let (at, packet) = packets.pop_front().expect("front was Some");
+            let (at, packet) = packets.pop_front().expect("the queue has a first packet");
             *bytes -= u64::from(packet.wire_bytes());
             self.departed.push_back((at, packet));
             self.feed(at);
@@ -211,7 +211,7 @@ impl<P: Packet> Host<P> {
             if !packets.is_empty() && *bytes + length > self.buffer_bytes {
                 break;
             }
-            let packet = self.queue.pop(now).expect("front was Some");
+            let packet = self.queue.pop(now).expect("the queue has a first packet");
             let sending = rate.map_or(Duration::ZERO, |rate| Bytes(length) / rate);
             *busy_until = now.max(*busy_until) + sending + *packet_time;
             *bytes += length;

@@ -145,7 +145,7 @@ impl<P: Packet> Queue<P> {
             Order::Managed(_) => {
                 self.front(now)?;
                 let Order::Managed(managed) = &mut self.order else {
-                    unreachable!("it is managed")
+                    unreachable!("the queue has active queue management")
                 };
                 managed.first.take()
             }
@@ -187,7 +187,7 @@ impl<P: Packet> Fair<P> {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
             let id = *list.front()?;
-            let flow = self.flows.get_mut(&id).expect("a listed flow is known");
+            let flow = self.flows.get_mut(&id).expect("each listed flow has a queue");
             if flow.packets.is_empty() {
                 list.pop_front();
                 // Prevents the flow from becoming new again at once.

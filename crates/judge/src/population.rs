@@ -44,8 +44,8 @@ pub fn robustness(
     noise: &[f64],
     zone: f64,
 ) -> Option<Robustness> {
-    assert_eq!(draws.repetitions(), weights.len(), "a weight for each draw");
-    assert_eq!(draws.contestants(), noise.len(), "a noise for each algorithm");
+    assert_eq!(draws.repetitions(), weights.len(), "there must be a weight for each network");
+    assert_eq!(draws.contestants(), noise.len(), "there must be a noise for each algorithm");
     let everyone: Vec<usize> = (0..draws.contestants()).collect();
     let whole = draws.complete(&everyone);
     let total: f64 = whole.iter().map(|&at| weights[at]).sum();

@@ -182,7 +182,7 @@ impl Centred {
         (0..shifts.len())
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));
-                let behind = Difference::of(apart).expect("there are pairs");
+                let behind = Difference::of(apart).expect("there is at least one pair");
                 each == leader || behind.mean <= margin.at(behind.error)
             })
             .collect()

@@ -18,7 +18,7 @@ impl Utilities {
     #[must_use]
     pub fn new(rows: Vec<Vec<f64>>) -> Self {
         let repetitions = rows.first().map_or(0, Vec::len);
-        assert!(rows.iter().all(|row| row.len() == repetitions), "rows of one length");
+        assert!(rows.iter().all(|row| row.len() == repetitions), "all rows have the same length");
         Self { rows }
     }
 
@@ -29,13 +29,21 @@ impl Utilities {
     /// Panics if the two arguments differ in shape.
     #[must_use]
     pub fn weighed(gain: &Self, cost: &Self, price: f64) -> Self {
-        assert_eq!(gain.contestants(), cost.contestants(), "as many algorithms");
+        assert_eq!(
+            gain.contestants(),
+            cost.contestants(),
+            "gain and cost have the same number of algorithms"
+        );
         let rows = gain
             .rows
             .iter()
             .zip(&cost.rows)
             .map(|(gains, costs)| {
-                assert_eq!(gains.len(), costs.len(), "as many repetitions");
+                assert_eq!(
+                    gains.len(),
+                    costs.len(),
+                    "gain and cost have the same number of repetitions"
+                );
                 if price == 0.0 {
                     return gains.clone(); // a run may have no cost
                 }

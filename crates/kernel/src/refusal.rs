@@ -16,9 +16,9 @@ static SAID: Mutex<String> = Mutex::new(String::new());
 
 /// Starts to collect the messages of libbpf, including the verifier's log.
 pub(crate) fn start_listening() {
-    SAID.lock().expect("no listener panics").clear();
+    SAID.lock().expect("no thread panics while it holds the lock").clear();
     set_print(Some((PrintLevel::Warn, |_, text| {
-        SAID.lock().expect("no listener panics").push_str(&text);
+        SAID.lock().expect("no thread panics while it holds the lock").push_str(&text);
     })));
 }
 
@@ -39,7 +39,7 @@ impl Refusal {
 
     /// The refusal for programs that the kernel does not load.
     pub(crate) fn not_loaded(error: &libbpf_rs::Error) -> Self {
-        let said = SAID.lock().expect("no listener panics").clone();
+        let said = SAID.lock().expect("no thread panics while it holds the lock").clone();
         let (kind, message) = why_not_loaded(&said, error.kind());
         let message = message.map_or_else(
             || format!("the kernel does not load the algorithm: {}", chain(error)),
@@ -130,7 +130,7 @@ fn chain(error: &libbpf_rs::Error) -> String {
 }
 
 fn end_of_log() -> Vec<String> {
-    let said = SAID.lock().expect("no listener panics");
+    let said = SAID.lock().expect("no thread panics while it holds the lock");
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|&line| line.to_owned()).collect()
 }

@@ -12,7 +12,10 @@ use crate::{
 };
 
 /// A link of any kind.
-#[expect(clippy::large_enum_variant, reason = "there are few links, and the wire is the fast case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few links, and the wire, a large variant, is the fast case"
+)]
 #[derive(Clone, Debug)]
 pub enum AnyLink<P> {
     /// One wire.

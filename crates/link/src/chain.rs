@@ -31,12 +31,13 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
     /// # Panics
     /// Panics if there is no link, or the stage numbers in events do not suffice for all stages.
     pub fn new(links: Vec<L>) -> Self {
-        assert!(!links.is_empty(), "a chain needs a link");
+        assert!(!links.is_empty(), "a chain must contain at least one link");
         let mut first = 0;
         let first_stages = links
             .iter()
             .map(|link| {
-                let own = u16::try_from(first).expect("events can number the stages");
+                let own = u16::try_from(first)
+                    .expect("the stage numbers in events suffice for all stages");
                 first += link.stages();
                 own
             })

@@ -610,7 +610,7 @@ fn codel_interval() -> Duration {
 
 /// Default: number of queues in RFC 8290 section 5.2.5.
 fn fq_codel_queues() -> NonZeroU32 {
-    NonZeroU32::new(1024).expect("more than none")
+    NonZeroU32::new(1024).expect("the constant is greater than 0")
 }
 
 /// Default of tc-fq_codel(8): ECN is on, unlike in CoDel and PIE.

@@ -57,11 +57,11 @@ impl<P> Stages for Distance<P> {
     }
 
     fn counters(&mut self, _stage: usize, _now: Time) -> Counters {
-        unreachable!("a distance has no stage")
+        unreachable!("a link with only a delay has no stages")
     }
 
     fn backlog(&mut self, _stage: usize, _now: Time) -> Backlog {
-        unreachable!("a distance has no stage")
+        unreachable!("a link with only a delay has no stages")
     }
 
     fn begin_window(&mut self, _now: Time) {}

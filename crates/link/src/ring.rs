@@ -75,7 +75,7 @@ impl<P> Ring<P> {
     /// Packets leave the server in order.
     #[inline]
     pub(crate) fn has_fewer_waiting(&self, packets: u32, now: Time) -> bool {
-        debug_assert!(packets > 0, "there are never fewer than none");
+        debug_assert!(packets > 0, "`packets` must be at least 1");
         let packets = packets as usize;
         self.len() < packets
             || self.slots[self.place(self.tail.wrapping_sub(packets))].served <= now

@@ -62,7 +62,7 @@ impl<P> Scatter<P> {
 
 impl<P: Packet> Link<P> for Scatter<P> {
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        debug_assert_eq!(port, 0, "it takes packets at port 0");
+        debug_assert_eq!(port, 0, "packets enter this link at port 0");
         let arrival = self.arrival(now);
         self.under_way.insert((arrival, self.entered), packet);
         self.entered += 1;
@@ -92,11 +92,11 @@ impl<P> Stages for Scatter<P> {
     }
 
     fn counters(&mut self, _stage: usize, _now: Time) -> Counters {
-        unreachable!("it has no stage")
+        unreachable!("this link has no stages")
     }
 
     fn backlog(&mut self, _stage: usize, _now: Time) -> Backlog {
-        unreachable!("it has no stage")
+        unreachable!("this link has no stages")
     }
 
     fn begin_window(&mut self, _now: Time) {}

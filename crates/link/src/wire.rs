@@ -113,7 +113,7 @@ impl<P: Packet> Link<P> for Wire<P> {
 
     #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        debug_assert!(!now.is_never(), "never is not a time");
+        debug_assert!(!now.is_never(), "the time of a call is not `Time::NEVER`");
         if now < self.wake {
             None
         } else if self.other_at <= now {
@@ -125,7 +125,7 @@ impl<P: Packet> Link<P> for Wire<P> {
 
     #[inline]
     fn poll_ahead(&mut self, now: Time, before: Time) -> Option<Output<P, LinkEvent>> {
-        debug_assert!(now < self.wake, "what is due comes first");
+        debug_assert!(now < self.wake, "actions that are due must come before new packets");
         // Only netem without a rate lets a packet overtake, and packets that have not left the
         // server belong to the backlog.
         let is_certain = self.timing != Timing::KeepDelay
@@ -273,7 +273,7 @@ impl<P: Packet> Wire<P> {
 
     #[inline]
     fn deliver(&mut self) -> Output<P, LinkEvent> {
-        let (at, packet) = self.ring.pop().expect("a packet is due");
+        let (at, packet) = self.ring.pop().expect("a packet is due at this time");
         if let Some(later) = self.ring.behind(PREFETCHED_PACKETS) {
             later.prefetch();
         }
@@ -288,7 +288,7 @@ impl<P: Packet> Wire<P> {
         self.ring.pass(now);
         let backlog = self.ring.backlog();
         let Queue::EnqueueAqm(queue) = &mut self.queue else {
-            unreachable!("drop-tail asks nobody")
+            unreachable!("a drop-tail queue needs no further decision")
         };
         let idle_since = (backlog.packets == 0).then(|| self.server.free_at());
         let is_ecn_capable = packet.ecn().is_capable();
@@ -340,9 +340,9 @@ impl<P: Packet> Wire<P> {
     #[cold]
     fn next_event(&mut self) -> Output<P, LinkEvent> {
         let (at, kind) = if self.scheduled_at() <= self.happened_at() {
-            self.scheduled.pop().expect("an event is due")
+            self.scheduled.pop().expect("an event is due at this time")
         } else {
-            self.events.pop_front().expect("an event is due")
+            self.events.pop_front().expect("an event is due at this time")
         };
         self.set_wake();
         Output::Event { at, event: LinkEvent { stage: 0, kind } }

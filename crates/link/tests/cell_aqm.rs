@@ -17,7 +17,7 @@ const CODEL: AqmConfig = AqmConfig::Codel {
 
 fn fq_codel() -> AqmConfig {
     let AqmConfig::Codel { target, interval, ecn } = CODEL else { unreachable!("it is CoDel") };
-    let queues = NonZeroU32::new(1024).expect("more than none");
+    let queues = NonZeroU32::new(1024).expect("the constant is greater than 0");
     AqmConfig::FqCodel { queues, quantum: Bytes(1514), target, interval, ecn }
 }
 

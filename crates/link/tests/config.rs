@@ -82,7 +82,7 @@ fn settings_have_their_documented_defaults() {
     };
     assert_eq!(codel, expected);
     let fq_codel = FqCodelConfig {
-        queues: NonZeroU32::new(1024).expect("more than none"),
+        queues: NonZeroU32::new(1024).expect("the constant is greater than 0"),
         quantum: Bytes(1514),
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),

@@ -51,7 +51,7 @@ fn thinning(every: u32) -> Option<NonZeroU32> {
 
 fn fq_codel() -> AqmConfig {
     AqmConfig::FqCodel {
-        queues: NonZeroU32::new(1024).expect("more than none"),
+        queues: NonZeroU32::new(1024).expect("the constant is greater than 0"),
         quantum: Bytes(1514),
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),

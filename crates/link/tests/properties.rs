@@ -75,7 +75,7 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         2 => (limits(), any::<bool>(), 1_u64..8, 1_u32..4, 300_u64..3_000).prop_map(
             |((packets, bytes), ecn, target, queues, quantum)| {
                 QueueConfig::FqCodel(FqCodelConfig {
-                    queues: NonZeroU32::new(queues).expect("more than none"),
+                    queues: NonZeroU32::new(queues).expect("the constant is greater than 0"),
                     quantum: Bytes(quantum),
                     target: Duration::from_millis(target),
                     interval: Duration::from_millis(20),
@@ -517,7 +517,7 @@ proptest! {
         // With such a long target nothing is dropped, so only the order differs from that of one
         // queue.
         let patient = QueueConfig::FqCodel(FqCodelConfig {
-            queues: NonZeroU32::new(64).expect("more than none"),
+            queues: NonZeroU32::new(64).expect("the constant is greater than 0"),
             quantum: Bytes(quantum),
             target: Duration::from_secs(1_000),
             interval: Duration::from_secs(1_000),

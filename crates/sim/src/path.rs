@@ -40,7 +40,7 @@ impl Path {
             Links::Separate(links) => Self { links: *links, is_shared: false, nodes, wakes },
             Links::Shared(medium) => {
                 let unused = AnyLink::one_way(&[], &Traces::new(), 0, "unused");
-                let unused = unused.expect("a wire without stages needs nothing");
+                let unused = unused.expect("a wire without stages has no invalid settings");
                 Self { links: [*medium, unused], is_shared: true, nodes, wakes }
             }
         }

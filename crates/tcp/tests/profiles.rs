@@ -95,7 +95,8 @@ impl Transfer {
             }
             self.now = next;
             if let Some(to) = arrivals.iter().position(|at| at.is_some_and(|at| at <= self.now)) {
-                let (_, segment) = self.under_way[to].pop_front().expect("front was Some");
+                let (_, segment) =
+                    self.under_way[to].pop_front().expect("the queue has a first packet");
                 self.ends[to].handle_segment(self.now, &segment);
             }
         }

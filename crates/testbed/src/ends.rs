@@ -257,7 +257,8 @@ impl FlowEnds {
     fn handle_control(&mut self, now: Time, poll: &Poll) -> io::Result<()> {
         if !self.has_started {
             self.has_started = true;
-            let socket = self.sockets[self.connector].as_ref().expect("made before the run");
+            let socket =
+                self.sockets[self.connector].as_ref().expect("sockets are created before the run");
             socket.connect(self.server.0, self.server.1)?;
             poll.add(socket.raw(), token(self.index, self.connector), Interest::Change)?;
             return Ok(());

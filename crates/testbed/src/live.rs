@@ -149,7 +149,7 @@ fn tell(mut watcher: UnixStream, status: &Status) -> io::Result<()> {
         up: Interval,
     }
     loop {
-        let [down, up] = *status.0.lock().expect("nobody panics with it");
+        let [down, up] = *status.0.lock().expect("no thread panics while it holds the lock");
         let mut line = serde_json::to_vec(&Line { down, up })?;
         line.push(b'\n');
         watcher.write_all(&line)?;

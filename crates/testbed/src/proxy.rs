@@ -50,7 +50,7 @@ fn after_prefix(address: Ipv4Addr, port: u16) -> String {
     format!("{network}.{number}:{port}")
 }
 
-#[expect(clippy::disallowed_methods, reason = "what programs find in their environment is asked")]
+#[expect(clippy::disallowed_methods, reason = "the code reads the environment as programs do")]
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }

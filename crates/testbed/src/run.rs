@@ -38,7 +38,7 @@ pub struct KernelOutput {
 }
 
 /// How a run gets exclusive use of the machine.
-#[expect(missing_debug_implementations, reason = "holds a function")]
+#[expect(missing_debug_implementations, reason = "the variant contains a function")]
 pub enum Turn<'a> {
     /// Waits until no other study uses the machine; the function receives the name of the study
     /// that uses it.

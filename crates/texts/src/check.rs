@@ -257,10 +257,13 @@ pub(crate) fn whole(value: &Value, least: i64, most: i64) -> Result<i64, String>
             let number = number.as_f64()?;
             #[expect(
                 clippy::cast_possible_truncation,
-                reason = "it is compared with the whole one"
+                reason = "the integer is compared with the original number"
             )]
             let whole = number as i64;
-            #[expect(clippy::cast_precision_loss, reason = "what is not exact is refused")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a number that is not exact is rejected"
+            )]
             let is_whole = whole as f64 == number && number.abs() < 1e15;
             is_whole.then_some(whole)
         }),

@@ -197,7 +197,7 @@ fn wires(
     if reverse.iter().all(|wire| wire.delay_ns().is_none()) {
         let is_recorded = up_busy_ns.iter().any(|&busy_ns| busy_ns > 0);
         let recorded_ns = if is_recorded { 0 } else { sum(&down_busy_ns)? };
-        *up_ns.last_mut().expect("there is one wire at least") =
+        *up_ns.last_mut().expect("there is at least one wire") =
             sum(&[sum(&down_ns)?, recorded_ns])?;
     }
     let delays = [&down_ns, &up_ns, &down_busy_ns, &up_busy_ns];

@@ -74,7 +74,7 @@ pub fn queue_size(
     }
     let held = u128::from(packets * 8) * u128::from(FULL_PACKET_BYTES + framing_bytes) * NS_PER_S;
     let carried = u128::from(bits_per_sec) * u128::from(rtt_ns);
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of which two digits are written")]
+    #[expect(clippy::cast_precision_loss, reason = "only two digits of the ratio are written")]
     let bdp = held as f64 / carried as f64;
     let of_link = Product { rtt_ns: rtt_ns.saturating_sub(2 * server_ns), ..product };
     let is_default = u128::from(packets) == of_link.default_packets(is_trace);

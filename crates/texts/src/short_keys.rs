@@ -183,7 +183,7 @@ fn cell_speed(cell: &Value, text: &Value) -> Result<Value, String> {
 }
 
 /// Rounds to the nearest integer, ties to even.
-#[expect(clippy::cast_possible_truncation, reason = "figures of speeds of at most 10 km/s")]
+#[expect(clippy::cast_possible_truncation, reason = "speeds are at most 10 km/s")]
 fn round(value: f64) -> i64 {
     value.round_ties_even() as i64
 }

@@ -354,7 +354,7 @@ fn check_outages(outages: &Value, place: &Place) -> Result<(), Problem> {
 
 /// A queue's discipline in the scenario's form, without its limit.
 fn scenario_kind(aqm: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
-    let key = LINK_STAGE.key("aqm").expect("a wire has this key");
+    let key = LINK_STAGE.key("aqm").expect("every wire has this key");
     let Form::Kinds(kinds, _) = key.form else { return Value::Object(Map::new()) };
     let kind = aqm["kind"].as_str();
     let place = place.key(key.name);

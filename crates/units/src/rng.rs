@@ -36,7 +36,7 @@ impl Stream {
     /// Panics if `limit` is 0.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
-        assert!(limit > 0, "there is no number below 0");
+        assert!(limit > 0, "the limit must be greater than 0");
         let mut product = u128::from(self.next_u64()) * u128::from(limit);
         if (product as u64) < limit {
             // Among the fractions, the lowest 2^64 mod `limit` are in excess and would bias some

@@ -93,8 +93,8 @@ struct Model {
 
 /// Runs an example.
 pub(crate) fn run(algorithm: Algorithm, example: &Example) -> Kept {
-    let congestion =
-        Congestion::new(algorithm, &example.parameters).expect("drawn within their bounds");
+    let congestion = Congestion::new(algorithm, &example.parameters)
+        .expect("parameters are drawn within their bounds");
     let sk = TcpSock {
         snd_cwnd: example.window_pkts,
         snd_cwnd_clamp: LARGEST_WINDOW_PKTS,

@@ -332,7 +332,7 @@ impl<P: Packet> Air<P> {
                 let units = attempt.units;
                 let fits = attempt.class <= class && (units <= left || self.plan.is_dedicated);
                 if fits {
-                    let attempt = radio.harq.pop().expect("it is due");
+                    let attempt = radio.harq.pop().expect("a slot is due at this time");
                     if !self.plan.is_dedicated {
                         left -= units;
                     }

@@ -211,7 +211,7 @@ impl<P: Packet> Bearer<P> {
         packet: P,
         outbox: &mut Outbox,
     ) -> Admission {
-        let mut aqm = self.aqm.take().expect("the queue is managed");
+        let mut aqm = self.aqm.take().expect("the queue has active queue management");
         let (flow, bytes) = (packet.flow(), packet.wire_bytes());
         self.queue.add(at, bytes);
         self.active_at = at;
@@ -230,7 +230,7 @@ impl<P: Packet> Bearer<P> {
     /// Dequeues packets into the line until the line contains `room` unsent bytes.
     #[cold]
     fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
-        let mut aqm = self.aqm.take().expect("the queue is managed");
+        let mut aqm = self.aqm.take().expect("the queue has active queue management");
         while self.end - self.sent < room {
             let next = aqm.pop(now, |gone| {
                 self.queue.leave(now, Backlog { packets: 1, bytes: gone.wire_bytes().into() });
@@ -285,7 +285,8 @@ impl<P: Packet> Bearer<P> {
             self.line.get(self.out + self.unsent).is_some_and(|entry| entry.start() < self.sent);
         let first = self.out + self.unsent + usize::from(begun);
         while first < self.out + self.ready && self.line[first].came + discard <= now {
-            let entry = self.line.remove(first).expect("the entry was just seen");
+            let entry =
+                self.line.remove(first).expect("the entry exists, because it was just examined");
             for later in self.line.range_mut(first..) {
                 later.end -= u64::from(entry.length);
             }

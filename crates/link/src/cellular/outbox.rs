@@ -109,7 +109,7 @@ impl Outbox {
     #[inline]
     pub(crate) fn take_packet(&mut self) -> (Time, u16) {
         let Exit { at, user, packets } = self.first;
-        self.first.packets = packets.checked_sub(1).expect("a packet is out");
+        self.first.packets = packets.checked_sub(1).expect("a packet has left the radio");
         if packets == 1 {
             self.first = self.exits.pop_front().unwrap_or(Exit::NONE);
         }

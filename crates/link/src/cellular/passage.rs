@@ -104,7 +104,8 @@ impl<P: Packet> Cell<P> {
                 continue;
             }
             for _ in 0..size.packets {
-                let packet = self.coming.pop_packet().expect("a run has so many packets");
+                let packet =
+                    self.coming.pop_packet().expect("the number of packets in a run fits the type");
                 self.admit(at, user, Direction::Forward, packet);
             }
         }

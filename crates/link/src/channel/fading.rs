@@ -134,7 +134,7 @@ impl Fading {
             self.remainder = self.remainder.max(series.remainder());
         }
         self.stretch = Some(stretch);
-        stretch.place(from).expect("a stretch holds its beginning")
+        stretch.place(from).expect("a stretch of time contains its beginning")
     }
 
     /// Power at a time, in decibels relative to the mean power.

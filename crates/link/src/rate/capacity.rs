@@ -101,7 +101,7 @@ impl Capacity {
     /// applies.
     #[inline]
     pub(crate) fn steady_time(&self, bytes: u32) -> (Duration, Time) {
-        debug_assert_eq!(bytes, self.bytes, "the last packet is meant");
+        debug_assert_eq!(bytes, self.bytes, "the comparison uses the length of the last packet");
         (self.time, self.until)
     }
 

@@ -105,7 +105,7 @@ impl<P: Packet> WifiChannel<P> {
     ) {
         let mut place = None;
         put(&mut place);
-        self.enter(now, lane, place.expect("it was put in"));
+        self.enter(now, lane, place.expect("the packet was stored in its entry"));
         alike.count -= 1;
     }
 
@@ -240,7 +240,7 @@ impl<P: Packet> WifiChannel<P> {
         }
         if self.beacon_at(since) <= at {
             self.pause(since, at);
-            let beacons = self.beacons.as_mut().expect("there is a beacon");
+            let beacons = self.beacons.as_mut().expect("the access point has a next beacon");
             beacons.next += beacons.interval;
             let ends = at + beacons.duration;
             return self.keep_busy(Phase::Other, ends);

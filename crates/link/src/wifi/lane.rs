@@ -201,7 +201,7 @@ impl<P> Lane<P> {
     ) -> Option<Dropped<P>> {
         let place = self.out + place as usize;
         let entry = self.line.at_mut(place);
-        debug_assert!(entry.is_waiting(), "what was received is not sent again");
+        debug_assert!(entry.is_waiting(), "received packets are not retransmitted");
         if is_received {
             entry.is_received = true;
             self.waiting -= 1;

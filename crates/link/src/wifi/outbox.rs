@@ -94,7 +94,8 @@ impl Outbox {
     #[inline]
     pub(super) fn take_packet(&mut self) -> (Time, usize) {
         let (at, lane) = (self.at, self.first.lane);
-        self.first.packets = self.first.packets.checked_sub(1).expect("a packet is first");
+        self.first.packets =
+            self.first.packets.checked_sub(1).expect("a packet is at the front of the outbox");
         if self.first.packets == 0 {
             self.advance();
         }
@@ -112,7 +113,7 @@ impl Outbox {
         self.advance();
         match emission {
             Emission::Event(event) => Some((at, event)),
-            Emission::Packets(_) => unreachable!("packets behind nothing are first"),
+            Emission::Packets(_) => unreachable!("packets are at the front if no event is"),
         }
     }
 }

@@ -133,7 +133,7 @@ impl Phy {
     /// # Panics
     /// Panics if the standard does not define a rate with this index.
     pub(crate) fn existing_mode(&self, index: u8) -> &Mode {
-        self.mode(index).expect("the rate was checked")
+        self.mode(index).expect("the rate index was checked before")
     }
 
     /// The slowest basic rate, which all nodes can decode.
@@ -221,7 +221,8 @@ fn dsss(rate: u64) -> Mode {
 }
 
 fn legacy(coding: Coding, extension: Duration) -> Mode {
-    let data_bits = coding.data_bits(48).expect("legacy rates have whole bits");
+    let data_bits =
+        coding.data_bits(48).expect("symbols of legacy rates have a whole number of bits");
     Mode {
         modulation: Modulation::Ofdm { coding, data_bits, symbol: LONG_SYMBOL },
         preamble: LEGACY_PREAMBLE,

@@ -23,7 +23,7 @@ impl Places {
 
     /// Adds a place after the others; all of them must have been added with this method.
     pub(crate) fn push(&mut self, place: u32) {
-        debug_assert_eq!(self.listed.len(), self.len(), "all are listed");
+        debug_assert_eq!(self.listed.len(), self.len(), "all places are stored in the list");
         self.count += 1;
         self.listed.push(place);
     }

@@ -31,7 +31,7 @@ impl LongestQueue {
         self.packets
     }
 
-    /// Sets the longest queue.
+    /// Sets the length of the longest queue.
     pub(super) fn set(&mut self, packets: u32) {
         self.packets = packets;
         let others = u64::from(packets.saturating_sub(1));

@@ -78,7 +78,8 @@ impl Wire {
             }
             // One at a time, as a link delivers them: each may cause an answer.
             if arrival <= self.now {
-                let (_, to, segment) = self.under_way.pop_front().expect("front was Some");
+                let (_, to, segment) =
+                    self.under_way.pop_front().expect("the queue has a first packet");
                 self.ends[to].handle_segment(self.now, &segment);
             }
         }

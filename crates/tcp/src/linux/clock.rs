@@ -160,7 +160,10 @@ impl Clock {
 
     /// Converts microseconds to whole jiffies, rounded up (`usecs_to_jiffies`).
     #[inline]
-    #[expect(clippy::manual_div_ceil, reason = "one division, and no look at its remainder")]
+    #[expect(
+        clippy::manual_div_ceil,
+        reason = "a single division is faster than one with its remainder"
+    )]
     pub(crate) fn jiffies_of_us(&self, micros: u64) -> Jiffies {
         Jiffies((micros + (JIFFY_US - 1)) / JIFFY_US)
     }

@@ -1,5 +1,5 @@
-//! The host below TCP: how many packets it accepts, how many of them may be from one socket, and
-//! refusals.
+//! The host below TCP: how many packets it accepts in total and from one socket, and how TCP reacts
+//! when it refuses a packet.
 //!
 //! - *Refusals.* A full device queue is congestion that no ACK will report. Linux notices it when
 //!   it passes a segment to the device. The segment counts as never sent, the window is reduced as

@@ -258,13 +258,16 @@ impl Channel {
             if segment.ack != 0 || segment.syn.is_none() {
                 assert!(
                     truth.has(first, segment.ack),
-                    "acknowledges what did not come: {segment:?}"
+                    "acknowledges data that did not arrive: {segment:?}"
                 );
             }
         }
         for block in segment.sacks.as_slice() {
             assert!(before(block.start, block.end), "{segment:?}");
-            assert!(truth.has(block.start, block.end), "reports what did not come: {segment:?}");
+            assert!(
+                truth.has(block.start, block.end),
+                "reports data that did not arrive: {segment:?}"
+            );
         }
         let shift = if segment.syn.is_some() { 0 } else { truth.window_shift };
         let edge = segment.ack.wrapping_add(u32::from(segment.window) << shift);
@@ -275,8 +278,9 @@ impl Channel {
         }
         if segment.payload > 0 {
             let end = segment.seq.wrapping_add(segment.payload);
-            let edge = self.truth[there].right_edge.expect("data follow a handshake");
-            assert!(!after(end, edge), "beyond the window: {segment:?}, {edge}");
+            let edge =
+                self.truth[there].right_edge.expect("data are sent only after the handshake");
+            assert!(!after(end, edge), "data beyond the window: {segment:?}, {edge}");
         }
     }
 

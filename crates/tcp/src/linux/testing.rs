@@ -84,7 +84,7 @@ impl Pair {
     pub(super) fn state_of(&self, end: usize) -> String {
         let state = format!("{:?}", self.ends[end]);
         let (before, pointer) = state.split_once("cc_params: ").expect("a field");
-        let (_, after) = pointer.split_once(',').expect("it is not the last");
+        let (_, after) = pointer.split_once(',').expect("the pair has another end");
         format!("{before}{after}")
     }
 }

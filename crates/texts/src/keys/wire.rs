@@ -583,7 +583,7 @@ const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
         }
         group += 1;
     }
-    assert!(at == N, "there is room for as many keys as there are");
+    assert!(at == N, "the array has room for all keys");
     found
 }
 

@@ -59,7 +59,7 @@ pub(super) fn samples(text: &str) -> Vec<Sample> {
         }
         if last_start_s == Some(interval.start_s) {
             // Parallel streams.
-            let last = samples.last_mut().expect("it was the last");
+            let last = samples.last_mut().expect("the element was the last of the list");
             last.mbit_s = last.mbit_s.map(|mbit_s| mbit_s + interval.mbit_s);
             continue;
         }

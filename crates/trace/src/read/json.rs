@@ -135,7 +135,7 @@ fn table(rows: &[Value]) -> Result<String, TraceProblem> {
                 ));
             }
         };
-        text.write_str(&line(cells)).expect("a String takes all");
+        text.write_str(&line(cells)).expect("writing to a String cannot fail");
     }
     Ok(text)
 }

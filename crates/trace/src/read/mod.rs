@@ -161,7 +161,9 @@ fn mahimahi(content: &[u8], text: &str) -> Result<Reading, TraceError> {
             (text.into_bytes(), trace)
         }
     };
-    let RateTrace::Mahimahi(opportunities) = &trace else { unreachable!("it was read as one") };
+    let RateTrace::Mahimahi(opportunities) = &trace else {
+        unreachable!("the trace was read as a Mahimahi trace")
+    };
     let understood = Understood {
         form: "Mahimahi trace",
         rates: None,

@@ -117,7 +117,7 @@ fn named_rate(
         let candidates: Vec<(usize, &Column)> = candidates.collect();
         let Some(best) = candidates.iter().map(|(_, column)| rank(column)).min() else { continue };
         let mut firsts = candidates.iter().filter(|(_, column)| rank(column) == best);
-        let &(first, column) = firsts.next().expect("the minimum is one of them");
+        let &(first, column) = firsts.next().expect("the minimum is an element of the list");
         if firsts.next().is_none() {
             return Ok(first);
         }

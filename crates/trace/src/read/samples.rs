@@ -133,7 +133,7 @@ fn write_row(text: &mut String, start_ns: i64, mbit_s: f64) {
         let fraction = format!("{nanos:09}");
         writeln!(text, "{seconds}.{},{mbit_s:?}", fraction.trim_end_matches('0'))
     };
-    written.expect("a String takes all");
+    written.expect("writing to a String cannot fail");
 }
 
 #[cfg(test)]

@@ -94,7 +94,8 @@ impl<P: Packet> Bearer<P> {
             if self.line.get(self.out).is_none_or(|entry| entry.end > end) {
                 break;
             }
-            let damaged = self.line.remove(self.out).expect("the entry was just seen");
+            let damaged =
+                self.line.remove(self.out).expect("the entry exists, because it was just examined");
             self.unsent -= 1;
             self.ready -= 1;
             self.drop_packet(at, &damaged.packet, DropReason::Loss, outbox);
@@ -113,7 +114,10 @@ impl<P: Packet> Bearer<P> {
             let common = entry.end.min(range.end) - entry.start().max(range.start);
             entry.missing -= common as u32;
             if entry.missing == 0 {
-                let entry = self.line.remove(place).expect("the entry was just seen");
+                let entry = self
+                    .line
+                    .remove(place)
+                    .expect("the entry exists, because it was just examined");
                 self.line.insert(self.out, entry);
                 self.out += 1;
                 self.unsent -= 1;

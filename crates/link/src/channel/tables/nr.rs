@@ -34,7 +34,7 @@ impl NrScheme {
 
 /// Schemes of TS 38.214 table 5.1.3.1-1, up to 64QAM. The SINRs in decibels at block error rates
 /// of 0.5 and 0.1 are interpolated from the link curves of 5G-LENA at the given code block size.
-#[expect(clippy::approx_constant, reason = "6.28 dB is not tau")]
+#[expect(clippy::approx_constant, reason = "the value 6.28 is in decibels and is not tau")]
 pub(crate) const SCHEMES_64QAM: [NrScheme; 29] = [
     // Bits per symbol, code rate x 10240, code block, decibels at 0.5 and at 0.1.
     mcs(2, 1200, 3624, -1.23, -1.0),

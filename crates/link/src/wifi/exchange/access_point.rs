@@ -24,7 +24,7 @@ impl<P: Packet> Exchange<P> {
         self.nodes[0].queued += 1;
         self.nodes[0].inside += 1;
         self.lanes[lane].queue.add(now, waiting.bytes);
-        let downlink = self.downlink.as_mut().expect("the queue is managed");
+        let downlink = self.downlink.as_mut().expect("the queue has active queue management");
         let is_there = downlink.push(lane / 2, waiting);
         self.take_gone(now);
         self.lanes[lane].queue.note_most();
@@ -74,7 +74,7 @@ impl<P: Packet> Exchange<P> {
 
     /// Charges a station for the airtime of a frame that has ended.
     pub(super) fn charge(&mut self, at: Time, frame: &Transmission) {
-        let downlink = self.downlink.as_mut().expect("the queue is managed");
+        let downlink = self.downlink.as_mut().expect("the queue has active queue management");
         let is_from_station = frame.from != 0;
         // The access point cannot charge a station for a frame that it did not receive.
         if !is_from_station || frame.is_answered {

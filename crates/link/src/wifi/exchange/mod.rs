@@ -179,7 +179,7 @@ impl<P: Packet> Exchange<P> {
             let hop: &Hop<P> = &self.lanes[lane];
             (!hop.asks, hop.lane.oldest())
         };
-        working.min_by_key(order).expect("the node has work")
+        working.min_by_key(order).expect("the node has a lane with work")
     }
 
     /// Whether a node's shortest possible next frame and its response fit into `time`.
