@@ -21,8 +21,8 @@ pub(crate) struct HostNode {
     pub(crate) receiver: Option<Receiver<Frame>>,
     /// Direction of the segments that leave the device.
     pub(crate) direction: Direction,
-    /// Whether the device sends towards the link's far end, after the link, instead of into the
-    /// link.
+    /// Whether the device receives segments from the link (behind it), instead of sending segments
+    /// into the link (in front of it).
     pub(crate) is_behind: bool,
     pub(crate) user: u16,
     pub(crate) ingress: Ingress,

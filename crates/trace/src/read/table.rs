@@ -110,8 +110,8 @@ impl<'a> Table<'a> {
         table
     }
 
-    /// The first row whose number of cells differs from the row above; `None` if the table has
-    /// only one column.
+    /// The first row whose number of cells differs from the row above, for a delimiter that divides
+    /// every row; `None` if there is no such row.
     pub(super) fn uneven(&self) -> Option<TraceProblem> {
         let rows = &self.rows[..self.rows.len().min(HEAD_ROWS)];
         let mut cells = Vec::new();
