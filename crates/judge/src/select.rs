@@ -111,8 +111,8 @@ fn score(utilities: &Utilities, each: usize, leader: usize, rule: Rule) -> Optio
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Margin {
     zone: f64,
-    /// Steps: the maximum distance behind the leader in standard errors, and the maximum absolute
-    /// distance up to which this step applies.
+    /// Steps: the maximum distance behind the leader in standard errors, and an upper bound of this
+    /// distance.
     ahead: [(f64, f64); 3],
     /// Number of standard errors by which an algorithm must be inside the zone of indifference.
     inside: f64,
