@@ -256,7 +256,7 @@ async function story(page: Page): Promise<void> {
   });
   expect(exit.includes("No packet was lost. The algorithm itself ended slow start"), `the end of slow start: ${exit}`);
   const path = await page.evaluate(() => document.getElementById("path")!.ariaLabel ?? "");
-  expect(/cubic: \d+ packets queued, window \d+, \d+ under way/.test(path), `the path: ${path}`);
+  expect(/cubic: \d+ packets queued, window \d+, \d+ in flight/.test(path), `the path: ${path}`);
 }
 
 async function saves(page: Page): Promise<void> {
