@@ -66,7 +66,7 @@ def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
             trip,
             Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
             Dimension(
-                "line", "Line rate before the policer", "multiple of the policed rate", 1.3, 30
+                "line", "Line rate before the policer", "multiple of the policed rate", 1.3, 300
             ),
             _QUEUE,
             _LOSS,
