@@ -47,7 +47,7 @@ def fit(
     The candidate links belong to several families: wired links with bursts of loss and a varying
     rate; wired links with a policer, with active queue management or with competing flows; cellular
     links; and Wi-Fi. The result is a probability distribution over these families.
-    `posterior.members` contains the families with their probabilities. `posterior.estimates()`
+    `posterior.members` contains the families with their probabilities. `estimates()`
     returns each parameter of the most probable family, with its 90 % interval and the share of the
     uncertainty that the measurement removes. `check` states whether any link of these families
     explains the measurement. `predict()` predicts the results of other algorithms.

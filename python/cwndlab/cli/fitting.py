@@ -186,7 +186,7 @@ def say_fit(found: Fit, output_format: str) -> None:
     members, check = found.posterior.members, found.check
     kinds = ", ".join(f"{each.family.title} {100 * each.probability:.0f} %" for each in members)
     say(prose(f"Kinds of links, by probability: {kinds}."), "")
-    estimates = found.posterior.estimates()
+    estimates = found.estimates()
     print_rows([_estimate_line(each) for each in estimates], output_format)
     say("")
     for each in estimates:
@@ -198,8 +198,9 @@ def say_fit(found: Fit, output_format: str) -> None:
         say(
             prose(
                 f"! These links do not explain the measurement: {check.worst} is {_side(found)} "
-                f"than on these links (p = {check.probability:.2f}). All intervals, and the spread "
-                f"of the links in the file, are widened by a factor of {check.widening:.2g}."
+                f"than on these links (p = {check.probability:.2f}). The intervals of the "
+                "parameters, and the spread of the links in the file, are widened by a factor of "
+                f"{check.widening:.2g}. Predictions are relative to the measured flow."
             ),
             "",
         )
@@ -279,7 +280,7 @@ def _document(found: Fit, predictions: list[Prediction]) -> dict[str, Any]:
                 "high": each.high,
                 "known": each.known,
             }
-            for each in found.posterior.estimates()
+            for each in found.estimates()
         },
         "check": {
             "probability": check.probability,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cwndlab.inference.summaries import title
+from cwndlab.inference.summaries import least_chance, title
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cwndlab.inference.family import Dimension, Family
     from cwndlab.inference.importance import WeightedPoints
@@ -29,7 +29,14 @@ being near it. In a test with 60 known wires, no excess was above 0.87
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
 refused."""
-_LEAST_SCALE = 0.02
+_CONSIDERED = 0.05
+"""Probability below which a family is not considered as the explanation of a measurement."""
+_LEAST_TYPICAL = 1.0
+"""Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
+
+If simulations hardly differ, their distances are smaller than those of measured flows, because no
+statistic is assumed to vary less than `least_chance`.
+"""
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
 _SPREAD_OF_UNIFORM = 1 / math.sqrt(12)
@@ -97,11 +104,12 @@ class Member:
     probability: float
     inferred: WeightedPoints
 
-    def estimates(self) -> list[Estimate]:
-        """Return an estimate of each parameter, with its 90 % interval."""
+    def estimates(self, widening: float = 1.0) -> list[Estimate]:
+        """Return an estimate of each parameter, with its 90 % interval; see `draw`."""
         found = []
+        points = self._widened(self.inferred.points, widening)
         for n, parameter in enumerate(self.family.parameters):
-            shares, weights = self.inferred.points[:, n], self.inferred.weights
+            shares, weights = points[:, n], self.inferred.weights
             ends = quantiles(shares, weights, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
             low, middle, high = parameter.value(ends)
             if parameter.choices:
@@ -119,13 +127,17 @@ class Member:
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
         edges = np.cumsum(self.inferred.weights[order]) / self.inferred.weights.sum()
         chosen = order[np.minimum(np.searchsorted(edges, places), len(order) - 1)]
-        points = self.inferred.points[chosen]
-        if widening > 1 and count:
-            inside = np.clip(self.inferred.points, _EDGE, 1 - _EDGE)
-            logits = np.log(inside / (1 - inside))
-            mean = np.average(logits, axis=0, weights=self.inferred.weights)
-            points = 1 / (1 + np.exp(-(mean + widening * (logits[chosen] - mean))))
-        return list(points)
+        return list(self._widened(self.inferred.points, widening)[chosen])
+
+    def _widened(self, points: Floats, widening: float) -> Floats:
+        """Multiply the distances of all points from their mean, in logits, by `widening`."""
+        if widening <= 1:
+            return points
+        inside = np.clip(points, _EDGE, 1 - _EDGE)
+        logits = np.log(inside / (1 - inside))
+        mean = np.average(logits, axis=0, weights=self.inferred.weights)
+        found: Floats = 1 / (1 + np.exp(-(mean + widening * (logits - mean))))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,32 +150,33 @@ class Posterior:
     replicates: Floats
     """Summary statistics of new simulations on inferred links, one row per simulation."""
 
-    def estimates(self) -> list[Estimate]:
-        """Return an estimate of each parameter of the most probable family."""
-        return self.members[0].estimates()
+    def estimates(self, widening: float = 1.0) -> list[Estimate]:
+        """Return an estimate of each parameter of the most probable family; see `Fit.estimates`."""
+        return self.members[0].estimates(widening)
 
     def check(self) -> Check:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
         The measurement is compared both with the simulations near it and with new simulations on
-        the inferred links. The larger of the two deviations decides.
+        the inferred links. The larger of the two deviations decides. The simulations near the
+        measurement are compared family by family, and the family that explains the measurement
+        best counts: if no family explains it, simulations of several families around it may still
+        look like an explanation, because they differ from each other.
         """
         measured = np.array(list(self.measured.values()))
-        near = self._near()
-        halves = near[::2], near[1::2]
-        own, strange = [], []
-        # One half serves to learn the correlations; the other half is independent of them.
-        for one, other in (halves, halves[::-1]):
-            first, *rest = _strangeness(np.vstack([measured, other]), one)
-            own.append(first)
-            strange += rest
-        typical = max(float(np.quantile(strange, 0.95)), 1e-6)
-        excess = max(float(np.mean(own) / typical), _excess(measured, self.replicates))
-        share = float((1 + (np.array(strange) >= np.mean(own)).sum()) / (1 + len(strange)))
-        spread = np.maximum(near.std(axis=0), _LEAST_SCALE)
+        nearby = [
+            self._near([each])
+            for each in self.members
+            if each.probability >= min(_CONSIDERED, self.members[0].probability)
+        ] or [self.replicates]
+        least = np.array([least_chance(name) for name in self.measured])
+        comparisons = [(near, *_compared(measured, near, least)) for near in nearby]
+        near, excess, share = min(comparisons, key=lambda each: each[1])
+        spread = np.maximum(near.std(axis=0), least)
         apart = (measured - np.median(near, axis=0)) / spread
         worst = int(np.abs(apart).argmax())
         name = list(self.measured)[worst]
+        excess = max(excess, _excess(measured, self.replicates, least))
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def uncorrected(self) -> Posterior:
@@ -182,21 +195,20 @@ class Posterior:
         The unit is the spread of the statistics near the measurement, which does not depend on the
         correction. Infinite if most of the simulations failed.
         """
-        spread = np.maximum(self._near().std(axis=0), _LEAST_SCALE)
+        least = [least_chance(name) for name in self.measured]
+        spread = np.maximum(self._near(self.members).std(axis=0), least)
         apart = (self.replicates - np.array(list(self.measured.values()))) / spread
         distances = np.sqrt((apart**2).mean(axis=1))
         return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
-    def _near(self) -> Floats:
+    def _near(self, members: Sequence[Member]) -> Floats:
         """Return the statistics of simulated links near the measurement, drawn by their weights."""
-        if not self.members:
+        if not members:
             return self.replicates
-        numbers = np.vstack([each.inferred.numbers for each in self.members])
-        weights = np.concatenate(
-            [each.probability * each.inferred.weights for each in self.members]
-        )
+        numbers = np.vstack([each.inferred.numbers for each in members])
+        weights = np.concatenate([each.probability * each.inferred.weights for each in members])
         draws = np.random.default_rng(1)
-        count = 2 * len(self.members[0].inferred.weights)
+        count = 2 * len(members[0].inferred.weights)
         chosen = np.unique(draws.choice(len(numbers), count, p=weights / weights.sum()))
         found: Floats = numbers[draws.permutation(chosen)]
         return found
@@ -213,7 +225,25 @@ class Posterior:
         return found
 
 
-def _excess(measured: Floats, replicates: Floats) -> float:
+def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
+    """Return how far the measurement is from simulations near it, and how many are as far.
+
+    The first value is the distance of the measurement, divided by the 95th percentile of the
+    distances of the simulations; the second is the share of simulations at least as far away.
+    """
+    halves = near[::2], near[1::2]
+    own, strange = [], []
+    # One half serves to learn the correlations; the other half is independent of them.
+    for one, other in (halves, halves[::-1]):
+        first, *rest = _strangeness(np.vstack([measured, other]), one, least, _SHRUNK)
+        own.append(first)
+        strange += rest
+    typical = max(float(np.quantile(strange, 0.95)), _LEAST_TYPICAL)
+    share = float((1 + (np.array(strange) >= np.mean(own)).sum()) / (1 + len(strange)))
+    return float(np.mean(own) / typical), share
+
+
+def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
     """Return how far the measurement is from new simulations on the inferred links.
 
     The unit is the 95th percentile of the distance of a simulation from all others. The new
@@ -223,22 +253,22 @@ def _excess(measured: Floats, replicates: Floats) -> float:
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):
         return 0.0
-    (own,) = _strangeness(measured[None, :], whole, _SHRUNK_OF_REPLICATES)
+    (own,) = _strangeness(measured[None, :], whole, least, _SHRUNK_OF_REPLICATES)
     others = [
-        _strangeness(row[None, :], np.delete(whole, n, axis=0), _SHRUNK_OF_REPLICATES)[0]
+        _strangeness(row[None, :], np.delete(whole, n, axis=0), least, _SHRUNK_OF_REPLICATES)[0]
         for n, row in enumerate(whole)
     ]
-    return float(own / max(np.quantile(others, 0.95), 1e-6))
+    return float(own / max(np.quantile(others, 0.95), _LEAST_TYPICAL))
 
 
-def _strangeness(numbers: Floats, near: Floats, shrunk: float = _SHRUNK) -> Floats:
+def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) -> Floats:
     """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
-    Correlations are shrunk because the number of simulations is hardly larger than the number of
-    statistics.
+    No statistic varies less than `least`. Correlations are shrunk because the number of simulations
+    is hardly larger than the number of statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
-    spread += _LEAST_SCALE**2 * np.eye(len(spread))
+    spread += np.diag(least**2)
     inverse = np.linalg.inv((1 - shrunk) * spread + shrunk * np.diag(np.diag(spread)))
     apart = numbers - np.median(near, axis=0)
     found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart) / len(spread))

@@ -42,6 +42,10 @@ TITLES = {
     "variation": "the variation in goodput from second to second",
     "low_second": "the 10th percentile of the goodput in one-second intervals",
     "high_second": "the 95th percentile of the goodput in one-second intervals",
+    "goodput_step": "the median change in goodput from one second to the next",
+    "srtt_step": "the median change in the smoothed round-trip time from one second to the next",
+    "srtt_jump": "the largest change in the smoothed round-trip time from one second to the next",
+    "floor_change": "the change in the minimum of the smoothed round-trip time between halves",
     "memory": "the correlation of goodput between consecutive seconds",
     "lowest_second": "the lowest goodput in a one-second interval",
     "goodput_and_rtt": "the correlation between goodput and round-trip time",
@@ -59,6 +63,43 @@ TITLES = {
 }
 """Noun phrase for each summary statistic, by the name of the statistic."""
 
+_LEAST_CHANCE = 0.02
+_CHANCE = {
+    "timeouts": 0.2,
+    **dict.fromkeys(
+        (
+            "recoveries",
+            "disorders",
+            "burst_mean",
+            "burst_max",
+            "loss_seconds",
+            "loss_gap",
+            "loss_regularity",
+            "first_loss",
+            "srtt_jump",
+            "lowest_second",
+        ),
+        0.1,
+    ),
+    **dict.fromkeys(
+        (
+            "variation",
+            "memory",
+            "goodput_and_rtt",
+            "window_and_rtt",
+            "growth",
+            "goodput_step",
+            "srtt_step",
+        ),
+        0.05,
+    ),
+}
+"""Smallest standard deviation over runs on one link, by the name of the statistic.
+
+A few rare events determine some statistics. If such an event, for example a single timeout, happens
+on none of a hundred simulated links, it is nevertheless not surprising in a measurement.
+"""
+
 LOSSES = ("recovery", "timeout")
 """Events by which a sender detects a loss."""
 DISORDER = "disorder"
@@ -72,6 +113,10 @@ _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _NOISE = 0.01
 """Noise of the measuring computers: standard deviation of the logarithms of measured values."""
+_LEAST_STEP = 0.02
+"""Changes between consecutive seconds, as differences of logarithms, that are negligible."""
+_STALLED = 0.1
+"""Share of the median goodput below which a second counts as stalled."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
@@ -82,6 +127,11 @@ A lower goodput is replaced by this limit.
 def title(name: str) -> str:
     """Return the noun phrase for a statistic; a prefix such as `1/` (flow 1) is ignored."""
     return TITLES[name.rpartition("/")[2]]
+
+
+def least_chance(name: str) -> float:
+    """Return the smallest standard deviation that a statistic has over runs on one link."""
+    return _CHANCE.get(name.rpartition("/")[2], _LEAST_CHANCE)
 
 
 def summarize(
@@ -120,7 +170,9 @@ def summarize(
     _put_start(put, samples)
     _put_quarters(put, samples)
     put("srtt_least", _log(least_srtt_ms(samples)))
-    _put_seconds(put, by_second(samples))
+    seconds = by_second(samples)
+    _put_seconds(put, seconds)
+    _put_steps(put, seconds)
     return found
 
 
@@ -197,6 +249,30 @@ def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str,
     if goodput is not None and trip is not None:
         put("goodput_and_rtt", _correlation(np.log(np.maximum(goodput, 1e-3)), np.log(trip)))
     _put_levels(put, "delivery", seconds.get("delivery_rate_mbit_s"), {"low": 10, "high": 95})
+
+
+def _put_steps(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
+    """Summarise the changes between consecutive seconds.
+
+    Stalled seconds, in which a sender waits for a retransmission, show no goodput of the link and
+    do not count, so that even a long stall does not conceal whether the rate of the link varies.
+    """
+    goodput, trip = seconds.get("goodput_mbit_s"), seconds.get("srtt_ms")
+    if goodput is not None and len(goodput) >= LEAST_SECONDS:
+        moving = goodput[goodput > 0]
+        moving = moving[moving > _STALLED * np.median(moving)] if len(moving) else moving
+        if len(moving) > _FEWEST_PAIRS:
+            put("goodput_step", _log_step(float(np.median(np.abs(np.diff(np.log(moving)))))))
+    if trip is not None and (trip > 0).all():
+        steps = np.abs(np.diff(np.log(trip)))
+        put("srtt_step", _log_step(float(np.median(steps))))
+        put("srtt_jump", _log_step(float(steps.max())))
+        half = len(trip) // 2
+        put("floor_change", math.log(trip[half:].min() / trip[:half].min()))
+
+
+def _log_step(step: float) -> float:
+    return 0.5 * math.log(step + _LEAST_STEP)
 
 
 def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:

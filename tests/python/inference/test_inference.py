@@ -149,7 +149,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_algorithms_that_were_not_measured_are_predicted(results: Results) -> None:
     found = fitting.fit_flow(measured_flow(results), jobs=2, kind="wire", rounds=5)
     assert found.posterior.members[0].family.name == "wire"
-    rate, round_trip, *_ = found.posterior.estimates()
+    rate, round_trip, *_ = found.estimates()
     assert rate.low <= 3.0 <= rate.high
     assert rate.high < 4.0
     assert round_trip.value == pytest.approx(40, rel=0.1)

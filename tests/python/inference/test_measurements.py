@@ -51,7 +51,7 @@ def test_the_delay_of_a_queue_that_never_empties_is_not_taken_for_that_of_the_pa
     assert flow.is_smoothed
     assert "rtt_base" not in flow.numbers()
     found = fit_flow(flow, jobs=2, kind="wire", rounds=3)
-    round_trip = found.posterior.estimates()[1]
+    round_trip = found.estimates()[1]
     assert round_trip.low <= 40 <= round_trip.high
     assert round_trip.value < most
     assert found.check.widening < 2
@@ -145,5 +145,5 @@ def test_a_correction_that_leads_away_from_the_measurement_is_dropped(
     monkeypatch.setattr(fitting, "choose", chosen)
     monkeypatch.setattr(Check, "is_explained", False)
     found = fitting.fit_flow(flow, jobs=2, kind="wire")
-    rate = found.posterior.estimates()[0]
+    rate = found.estimates()[0]
     assert rate.value == pytest.approx(3, rel=0.15)
