@@ -93,6 +93,8 @@ class Score:
     regrets: dict[str, list[float]] = field(default_factory=dict)
     decisions: dict[str, list[Named]] = field(default_factory=dict)
     explained: list[bool] = field(default_factory=list)
+    honest: list[bool] = field(default_factory=list)
+    """True for each link that is noticed as unexplained, or whose intervals contain all truths."""
     family: list[bool] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
 
@@ -119,6 +121,7 @@ class Score:
                 f"loss of utility p95 {100 * np.quantile([n.loss for n in named], 0.95):.1f} %"
             )
         print(f"explained: {sum(self.explained)} of {len(self.explained)}")
+        print(f"unexplained, or all intervals right: {sum(self.honest)} of {len(self.honest)}")
         print(f"kind of link most probable: {sum(self.family)} of {len(self.family)}")
         print(f"{np.mean(self.cpu_s):.0f} CPU s a fit with its predictions")
 
@@ -159,14 +162,20 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         kind, make = makers[n % len(makers)]
         settings = make(np.random.default_rng([options.seed, n]), (options.least, options.most))
         began = time.process_time()
+        refused = ""
         try:
             flow = measure(settings, "cubic", n + 1, options.seconds)
             found = fit_flow(flow, jobs=options.jobs)
-            found.outcomes(CANDIDATES)
+            if found.check.is_refused:
+                refused = f"excess {found.check.excess:.2f} ({found.check.worst})"
         except MeasurementError as error:
-            print(f"{n:3}  {kind:12} refused: {error}", flush=True)
+            refused = str(error)
+        if refused:
+            print(f"{n:3}  {kind:12} refused: {refused}", flush=True)
             score.explained.append(False)
+            score.honest.append(True)
             continue
+        found.outcomes(CANDIDATES)
         score.cpu_s.append(time.process_time() - began)
         score.explained.append(found.check.is_explained)
         kinds = " ".join(
@@ -174,8 +183,9 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         )
         first = found.posterior.members[0].family
         score.family.append(kind in {first.name, first.kind})
-        line = compare(score, found, flow, settings, options.seconds, n)
+        line, is_right = compare(score, found, flow, settings, options.seconds, n)
         check = found.check
+        score.honest.append(is_right or not check.is_explained)
         print(
             f"{n:3}  {kind:12} {flow.row['goodput_mbit_s']:6.2f} Mbit/s [{kinds}] "
             f"p {check.probability:.2f} excess {check.excess:.2f} ({check.worst}) {line}",
@@ -185,10 +195,14 @@ def infer(score: Score, options: argparse.Namespace) -> None:
 
 def compare(
     score: Score, found: Fit, measured: MeasuredFlow, settings: Settings, seconds: float, link: int
-) -> str:
-    """Compare predictions with the true link, and return the errors as one line of text."""
+) -> tuple[str, bool]:
+    """Compare predictions with the true link.
+
+    Return the errors as one line of text, and whether all intervals contain the true means.
+    """
     nearest = nearest_preset(measured, seconds)
     real, guessed, by_preset, said = {}, {}, {}, []
+    right: dict[str, list[bool]] = {"goodput": [], "delay": []}
 
     def truth(algorithm: str) -> Floats:
         """Return goodput and delay of runs whose random numbers no other link uses."""
@@ -221,7 +235,8 @@ def compare(
         ):
             low, _, high = ends
             slack = 0.005 * value
-            score.add("inside", name, low - slack <= value <= high + slack)
+            score.add("inside", name, is_right := low - slack <= value <= high + slack)
+            right[name].append(is_right)
             is_inside = (low - slack <= of_runs) & (of_runs <= high + slack)
             score.add("inside", f"{name} of one run", float(is_inside.mean()))
         said.append(f"{each.algorithm} {guessed[each.algorithm] / goodput - 1:+.0%}")
@@ -246,7 +261,8 @@ def compare(
             loss=most_useful - utility[best[0]] if best else float("inf"),
         )
         score.add("decisions", goal.name, named)
-    return ", ".join(said)
+    said += [f"{name} right {sum(each)} of {len(each)}" for name, each in right.items()]
+    return ", ".join(said), all(right["goodput"] + right["delay"])
 
 
 def gains_and_costs(
