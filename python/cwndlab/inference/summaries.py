@@ -113,7 +113,7 @@ _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _NOISE = 0.01
 """Noise of the measuring computers: standard deviation of the logarithms of measured values."""
-_LEAST_STEP = 0.02
+_LEAST_STEP = 0.05
 """Changes between consecutive seconds, as differences of logarithms, that are negligible."""
 _STALLED = 0.1
 """Share of the median goodput below which a second counts as stalled."""
