@@ -90,6 +90,8 @@ class Score:
     goodput: dict[str, list[float]] = field(default_factory=dict)
     delay: dict[str, list[float]] = field(default_factory=dict)
     inside: dict[str, list[float]] = field(default_factory=dict)
+    widths: dict[str, list[float]] = field(default_factory=dict)
+    """Upper end of each interval divided by its lower end, of delays after adding 5 ms to both."""
     regrets: dict[str, list[float]] = field(default_factory=dict)
     decisions: dict[str, list[Named]] = field(default_factory=dict)
     explained: list[bool] = field(default_factory=list)
@@ -111,6 +113,8 @@ class Score:
         for name, values in self.inside.items():
             share = 100 * np.mean(values)
             print(f"{name}: within its 90 % interval in {share:.0f} % of {len(values)}")
+        for name, values in self.widths.items():
+            print(f"{name}: intervals span a factor of {np.median(values):.2f} in the median")
         for way, values in self.regrets.items():
             print(f"regret, {way}: p95 {100 * np.quantile(values, 0.95):.1f} %")
         for goal, named in self.decisions.items():
@@ -234,6 +238,8 @@ def compare(
             ("delay", delay, runs[1], each.queueing_delay_p95_ms),
         ):
             low, _, high = ends
+            least = 5.0 if name == "delay" else 0.0
+            score.add("widths", name, (high + least) / (low + least))
             slack = 0.005 * value
             score.add("inside", name, is_right := low - slack <= value <= high + slack)
             right[name].append(is_right)
