@@ -139,7 +139,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
     """Fit links to measurements, and write the links to a file.
 
     Return the path of this file, and the name of the measured algorithm. The fit is printed only
-    if the output format is "table": other formats contain only the decision.
+    if the output format is "table": other formats contain only the decision. A measurement that
+    the links do not explain causes a warning on standard error.
 
     Raises:
         MeasurementError: no link can be inferred from any of the measurements.
@@ -150,6 +151,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         if output_format == "table":
             say_fit(found, output_format)
         write_links(found, f"Links fitted to {measurements}", out)
+        _warn_unless_explained(str(measurements), found)
         return out, found.flows[0].algorithm
     click.echo(
         f"{measurements}: {len(flows):,} connections; fitting links to each class of connections",
@@ -159,6 +161,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
     for each, fit_of_class in clients if output_format == "table" else ():
         say(f"Class {each.title}: {each.connections:,} connections", "")
         say_fit(fit_of_class, output_format)
+    for each, fit_of_class in clients:
+        _warn_unless_explained(f"{measurements}, class {each.title}", fit_of_class)
     heading = f"Clients in {measurements}"
     for weighing, path in (
         ("flows", out),
@@ -173,6 +177,16 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
             "",
         )
     return out, clients[0][0].flow.algorithm
+
+
+def _warn_unless_explained(place: str, found: Fit) -> None:
+    """Say, whatever the output format, that a decision is based on links that do not fit."""
+    if not found.check.is_explained:
+        click.echo(
+            f"{place}: no kind of link explains this measurement, so the decision may be wrong; "
+            "measure the recommended algorithm on this path before you use it",
+            err=True,
+        )
 
 
 def write_links(found: Fit, heading: str, out: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from cwndlab.cli.fitting import fitted_users
 from cwndlab.inference.families import families
 from cwndlab.inference.fitting import HOST_DELAY_MS, Fit
 from cwndlab.inference.importance import WeightedPoints
@@ -17,6 +18,7 @@ from cwndlab.inference.summaries import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cwndlab.inference.simulation import PlacedPoint, Simulation
     from cwndlab.stats.bootstrap import Floats
@@ -129,6 +131,29 @@ def test_predictions_of_an_unexplained_fit_are_relative_to_the_measured_flow() -
     wide = found.estimates()[0]
     assert wide.high / wide.low > (narrow.high / narrow.low) ** 1.8
     assert wide.known < narrow.known
+
+
+@pytest.mark.parametrize("excess", [0.5, 2.0])
+def test_a_decision_on_links_that_do_not_explain_the_measurement_is_called_doubtful(
+    excess: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The output format is JSON, which contains only the decision."""
+    posterior = Posterior(
+        (_member(0, 1.0, np.zeros((_POINTS, 1))),), {"goodput": 0.0}, np.zeros((100, 1))
+    )
+    links: Simulation = _Links()  # type: ignore[assignment]
+    check = Check(0.01, "goodput", is_above=False, excess=excess)
+    found = Fit((MeasuredFlow("here", {"algorithm": "cubic"}, {}),), posterior, check, links)
+    monkeypatch.setattr("cwndlab.cli.fitting.fitted", lambda *_: found)
+    monkeypatch.chdir(tmp_path)
+    out, algorithm = fitted_users(tmp_path, 1, "json")
+    assert (out.exists(), algorithm) == (True, "cubic")
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert ("the decision may be wrong" in printed.err) is (excess > 1)
 
 
 def test_intervals_of_a_delay_contain_what_computers_add() -> None:
