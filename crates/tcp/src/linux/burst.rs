@@ -9,15 +9,25 @@ use super::LinuxEndpoint;
 /// minimum.
 const LEAST_PKTS: u32 = 2;
 
-/// How many new data may leave at once.
+/// How much new data may leave at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Push {
-    /// As many as the windows allow, except for a burst that would become longer if it waited.
+    /// As much as the windows allow, except for a burst that would become longer if it waited.
     All,
+    /// Like `All`, but Nagle's algorithm holds nothing back (`TCP_NAGLE_PUSH`): the application
+    /// has filled the send buffer, or has written half of the peer's window.
+    Forced,
     /// `tcp_push_one`: a single burst, which does not wait.
     One,
     /// A single segment, regardless of the congestion window.
     Probe,
+}
+
+impl Push {
+    /// Whether more than one burst may leave.
+    pub(super) fn is_all(self) -> bool {
+        matches!(self, Self::All | Self::Forced)
+    }
 }
 
 /// Inputs of the burst length that are not in the socket.

@@ -173,7 +173,7 @@ impl LinuxEndpoint {
             if filled == 0 && is_tail_full && written < bytes {
                 if self.buffer.needs_push(self.peer_window.max_bytes) {
                     self.buffer.mark_push();
-                    self.write_xmit(Push::All);
+                    self.write_xmit(Push::Forced);
                     has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
                     self.write_xmit(Push::One);
@@ -194,7 +194,7 @@ impl LinuxEndpoint {
                 && unsent < mss
                 && self.sk.packets_out > 0;
             if !self.buffer.is_corked {
-                self.write_xmit(Push::All);
+                self.write_xmit(if written < bytes { Push::Forced } else { Push::All });
             }
         }
         self.note_phase();

@@ -68,13 +68,14 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_mss_split_point`: the part of a segment that fits the peer's window, if the segment is
-    /// the last of a burst. Only one short segment may be in flight.
-    pub(super) fn cut_to_window(&self, next: NewSegment) -> Option<NewSegment> {
+    /// the last of a burst. Only one short segment may be in flight, except for a forced push.
+    pub(super) fn cut_to_window(&self, next: NewSegment, push: Push) -> Option<NewSegment> {
         let end = self.window_end();
         if !after(next.end, end) {
             return Some(next);
         }
-        let may_be_short = after(end, self.sk.snd_nxt) && !self.is_held_by_nagle();
+        let is_held = push == Push::All && self.is_held_by_nagle();
+        let may_be_short = after(end, self.sk.snd_nxt) && !is_held;
         let cut = NewSegment { end, is_fin: false, is_partial: true, ends_buffer: false };
         may_be_short.then_some(cut)
     }
@@ -111,12 +112,16 @@ impl LinuxEndpoint {
         }
         let mut sent = 0;
         let mut is_rwnd_limited = false;
-        let mut is_deferred = false;
+        let mut is_waiting = false;
         let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
         if !IS_HOST && !is_probe && self.has_plain_data(in_flight) {
             sent = self.transmit_train(in_flight);
             in_flight += sent;
+            if sent > 1 {
+                // After the last but one.
+                self.grow_after_burst(in_flight - 1);
+            }
         }
         // If a train has filled the window, nothing more can be sent.
         let is_full = sent > 0 && in_flight >= self.sk.snd_cwnd && !self.buffer.is_fin_queued;
@@ -132,7 +137,7 @@ impl LinuxEndpoint {
                 break;
             }
             if !IS_HOST && self.is_in_burst() {
-                next = self.cut_to_window(next).unwrap_or(next);
+                next = self.cut_to_window(next, push).unwrap_or(next);
             }
             if after(next.end, self.window_end()) {
                 is_rwnd_limited = true;
@@ -146,8 +151,11 @@ impl LinuxEndpoint {
                 let burst = self.send_burst(next, in_flight, push);
                 in_flight += burst.sent_pkts;
                 sent += burst.sent_pkts;
-                is_deferred = burst.is_deferred;
-                if burst.is_last || push != Push::All {
+                is_waiting = burst.is_cwnd_limited;
+                if burst.sent_pkts > 0 {
+                    self.grow_after_burst(in_flight);
+                }
+                if burst.is_last || !push.is_all() {
                     break;
                 }
                 continue;
@@ -161,6 +169,9 @@ impl LinuxEndpoint {
             }
             in_flight += 1;
             sent += 1;
+            if !self.pacer.has_open_burst() {
+                self.grow_after_burst(in_flight);
+            }
             if is_probe || (push == Push::One && !self.is_in_burst()) {
                 break;
             }
@@ -172,11 +183,12 @@ impl LinuxEndpoint {
         } else {
             self.buffer.chrono.stop(Limit::ReceiveWindow, now);
         }
-        let is_cwnd_limited = in_flight >= self.sk.snd_cwnd || is_deferred;
+        let is_cwnd_limited = in_flight >= self.sk.snd_cwnd || is_waiting;
         if sent > 0 || is_cwnd_limited {
             self.validate_cwnd(is_cwnd_limited);
         }
         if sent > 0 {
+            self.unblock_application();
             if self.in_cwnd_reduction() {
                 self.recovery.prr.note_sent(sent);
             }

@@ -45,6 +45,9 @@ pub(crate) struct SendBuffer {
     /// Whether unsent data are in a few large buffers, because of segmentation offload; otherwise,
     /// each segment is in its own buffer.
     is_shared: bool,
+    /// Whether the buffer also grows after a burst that is not the last, when the window is not yet
+    /// full.
+    grows_between_bursts: bool,
     /// Whether the application waits for room (`SOCK_NOSPACE`).
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
@@ -71,6 +74,7 @@ impl SendBuffer {
             sized_for_pkts: 0,
             overhead_bytes: settings.send.send_overhead_bytes,
             is_shared: settings.segmentation_offload,
+            grows_between_bursts: settings.send.send_buffer_grows_at_full_window,
             is_blocked: false,
             is_fin_queued: false,
             is_corked: false,
@@ -373,18 +377,41 @@ impl LinuxEndpoint {
         self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
     }
 
-    /// `tcp_check_space`: unblocks the application if there is room again.
+    /// `tcp_check_space` after a segment was handled: lets the buffer grow, and unblocks the
+    /// application if there is room again.
     #[inline]
     pub(super) fn check_space(&mut self) {
-        if !self.buffer.is_blocked {
-            return;
+        if self.buffer.is_blocked {
+            self.grow_send_buffer(self.in_flight());
+            self.unblock_application();
         }
+    }
+
+    /// `tcp_new_space` for an application that waits: lets the buffer grow unless the window is
+    /// full.
+    #[inline]
+    fn grow_send_buffer(&mut self, in_flight: u32) {
         let grows_at_full_window = self.settings.send.send_buffer_grows_at_full_window;
-        if grows_at_full_window || self.in_flight() < self.sk.snd_cwnd {
+        if grows_at_full_window || in_flight < self.sk.snd_cwnd {
             self.expand_send_buffer();
             self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
         }
-        if self.buffer.is_writable() {
+    }
+
+    /// The same after each buffer that leaves (`tcp_event_new_data_sent`, since Linux 5.18): after
+    /// the first of several, the window is not yet full. Linux 6.18.44 did not grow there.
+    #[inline]
+    pub(super) fn grow_after_burst(&mut self, in_flight: u32) {
+        if self.buffer.is_blocked && self.buffer.grows_between_bursts {
+            self.grow_send_buffer(in_flight);
+        }
+    }
+
+    /// Unblocks the application if there is room. It looks only after all that may leave has left
+    /// (`tcp_poll`), so room that is used up meanwhile does not count.
+    #[inline]
+    pub(super) fn unblock_application(&mut self) {
+        if self.buffer.is_blocked && self.buffer.is_writable() {
             self.buffer.is_blocked = false;
             self.buffer.chrono.stop(Limit::SendBuffer, self.clock.now());
         }
