@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from cwndlab.inference.family import Family
     from cwndlab.stats.bootstrap import Floats
 
-_BATCH = 20
+_BATCH = 5
+"""Number of simulations that a thread runs one after the other. With long batches, one processor
+would wait for the other at the end of each round."""
 _GLANCE_S = 3.0
 """Duration in seconds of a short first simulation of each link. If the link is much faster than the
 measured link, it is not simulated further."""
