@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cwndlab.inference.family import Dimension, Family
+from cwndlab.inference.family import Dimension, Family, longest_trip_ms
 
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
@@ -55,7 +55,7 @@ def _server(shortest_rtt_ms: float) -> Dimension:
         "One-way delay to the server",
         "ms",
         max(0.05, 0.1 * shortest_rtt_ms / 2),
-        max(0.1, 1.02 * shortest_rtt_ms / 2),
+        max(0.1, longest_trip_ms(shortest_rtt_ms) / 2),
     )
 
 

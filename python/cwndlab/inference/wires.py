@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
+from cwndlab.inference.family import WIRE_BYTES, Dimension, Family, longest_trip_ms
 
 STEP_S = 1.0
 """Time between two changes of a varying rate, in seconds."""
@@ -131,7 +131,7 @@ def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimensio
         "Round-trip time, empty queue",
         "ms",
         least * shortest_rtt_ms,
-        1.02 * shortest_rtt_ms,
+        longest_trip_ms(shortest_rtt_ms),
     )
 
 

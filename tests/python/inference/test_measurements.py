@@ -80,6 +80,18 @@ def test_a_path_may_be_much_shorter_than_the_minimum_of_smoothed_samples() -> No
             assert (trip.low, trip.high) == pytest.approx((low, 102.0))
 
 
+@pytest.mark.parametrize(("shortest_ms", "longest_ms"), [(6.0, 7.0), (6.3, 6.426), (100.0, 102.0)])
+def test_a_path_may_be_longer_than_a_minimum_of_whole_milliseconds(
+    shortest_ms: float, longest_ms: float
+) -> None:
+    """After a loss, round-trip times are those of timestamps, whose unit is 1 ms."""
+    for family in families(5.0, shortest_ms):
+        for each in family.parameters:
+            if each.name in ("round_trip", "server"):
+                ways = 1 if each.name == "round_trip" else 2
+                assert each.high * ways == pytest.approx(longest_ms), family.name
+
+
 def test_reports_that_are_milliseconds_late_belong_to_their_second() -> None:
     late = np.array([1.004, 2.0001, 3.0, 4.009, 5.0, 6.012, 7.0, 8.0, 9.006, 10.0, 11.0, 12.01])
     assert len(by_second({"t_s": late, "srtt_ms": late})["srtt_ms"]) == 9
