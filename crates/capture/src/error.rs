@@ -30,6 +30,12 @@ pub enum CaptureError {
         /// The inconsistency.
         problem: &'static str,
     },
+    /// The clock was set back during the capture.
+    #[error("the clock was set back by {back_ms} ms during the capture; record the capture again")]
+    ClockSetBack {
+        /// Difference to the latest time before.
+        back_ms: u64,
+    },
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] std::io::Error),

@@ -35,18 +35,29 @@ pub use error::CaptureError;
 pub use flow::{Flow, FlowEvent, FlowSample, Vantage};
 pub use reader::{Frame, Reader};
 
+/// Largest step of the clock back that is ignored: programs that capture several interfaces or
+/// queues write packets slightly out of order. A larger step would falsify times and rates.
+const MOST_SET_BACK_NS: u64 = 1_000_000_000;
+
 /// Analyses a whole capture.
 ///
 /// # Errors
-/// Returns an error if the input is not a capture, or is damaged other than at its end.
+/// Returns an error if the input is not a capture, if it is damaged other than at its end, or if its
+/// clock was set back.
 pub fn analyse(
     bytes: impl std::io::Read,
     config: AnalysisConfig,
 ) -> Result<Vec<Flow>, CaptureError> {
     let mut reader = Reader::new(bytes)?;
     let mut analysis = Analysis::new(config);
+    let mut latest_ns = 0;
     while let Some(frame) = reader.next_frame()? {
         if let Some(packet) = decode(&frame) {
+            latest_ns = frame.at_ns.max(latest_ns);
+            let back_ns = latest_ns - frame.at_ns;
+            if back_ns > MOST_SET_BACK_NS {
+                return Err(CaptureError::ClockSetBack { back_ms: back_ns / 1_000_000 });
+            }
             analysis.handle_packet(frame.at_ns, &packet);
         }
     }
