@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_MOST_SHOWN = 100  # characters of a name in a message
+
+
 class CwndlabError(Exception):
     """An error that the user can fix; its message names the remedy."""
 
@@ -91,9 +94,11 @@ class UnknownNameError(CwndlabError, ValueError):
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Create a message with the most similar known name and a command that lists all names."""
-        near = nearest(str(name), known)  # a notebook may pass any value
+        text = str(name)  # a notebook may pass any value
+        near = nearest(text, known)
         hint = f"; did you mean {near}?" if near else ""
-        super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+        super().__init__(f'unknown {kind} "{shown}"{hint} ({command})')
         self.name = name
 
 
@@ -181,7 +186,8 @@ def plural(count: int, noun: str) -> str:
 
 def read_failure(path: Path, error: OSError) -> str:
     """Return a message with the reason why the operating system could not read a file."""
-    return f"{path}: {_reason(error)}"
+    remedy = "; write the path of a file" if error.errno == errno.EISDIR else ""
+    return f"{path}: {_reason(error)}{remedy}"
 
 
 def file_failure(error: OSError, path: Path | None = None) -> str:

@@ -66,6 +66,9 @@ def app() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command with these arguments, and end the process with the command's exit status."""
     interruption.listen()
+    # The command shows no window. A notebook sets a backend for the programs that it starts, which
+    # this installation may lack.
+    os.environ["MPLBACKEND"] = "agg"
     _open_closed_streams()
     _replace_what_cannot_be_encoded()
     status = run(sys.argv[1:] if arguments is None else arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,30 +18,26 @@ from cwndlab.cli.output import command_line, console, format_option, indented, s
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
-from cwndlab.errors import QuantityError
+from cwndlab.cli.value_types import DURATION, UserPath
 from cwndlab.judge.comparison import contestants_of
 from cwndlab.judge.sentences import first_look
 from cwndlab.judge.uses import use_named
 from cwndlab.text.linkspec import trace_line
-from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.judge.answer import Answers
 
 _TRACE_DELAY = "20 ms"
 
 
-def _budget_s(text: str) -> float:
-    """Parse the value of --budget, which is more than zero."""
-    try:
-        budget_s = parse_duration(text) / 1e9
-    except QuantityError as error:
-        msg = f"--budget: {error}"
-        raise click.UsageError(msg) from None
-    if not budget_s:
+def _budget_s(budget_ns: int) -> float:
+    """Return the value of --budget in seconds, which is more than zero."""
+    if not budget_ns:
         msg = "--budget: 0 s leaves no time to simulate; write for example 15 s"
         raise click.UsageError(msg)
-    return budget_s
+    return budget_ns / 1e9
 
 
 @click.command("advise")
@@ -62,18 +57,18 @@ def _budget_s(text: str) -> float:
 )
 @click.option(
     "--trace",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help=f"Recorded trace of the link, to which a one-way delay of {_TRACE_DELAY} is added.",
 )
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Base the recommendation on the results in this folder, without simulating new runs.",
 )
 @click.option(
     "--from",
     "measurements",
-    type=click.Path(path_type=Path, exists=True),
+    type=UserPath(exists=True),
     help="Measurement with one algorithm, from which to infer the link: a folder of results, the "
     "JSON output of iperf3, or a log of ss -tin.",
 )
@@ -89,7 +84,7 @@ def _budget_s(text: str) -> float:
 @study_option("direction")
 @click.option(
     "--budget",
-    metavar="TIME",
+    type=DURATION,
     help="Limit on the computing time of all runs.  [default: 15 s for each class of users]",
 )
 @click.option(
@@ -118,7 +113,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     algorithms: str | None,
     baseline: str,
     direction: str,
-    budget: str | None,
+    budget: int | None,
     has_mixes: bool,  # noqa: FBT001  click calls it so
     is_applied: bool,  # noqa: FBT001  click calls it so
     jobs: int | None,

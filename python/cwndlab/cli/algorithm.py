@@ -22,6 +22,7 @@ from cwndlab.cli.output import (
     say,
 )
 from cwndlab.cli.screens.algorithm import window_chart
+from cwndlab.cli.value_types import UserPath
 from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import kernel_states, load, require_loading, unload
 from cwndlab.resolve import reno_variants
@@ -60,7 +61,7 @@ def algorithm_list(output_format: str) -> None:
 @click.argument("name")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     help="Also plot the congestion window to this SVG, PDF or PNG file.",
 )
 @click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
 from cwndlab.cli.study_options import study_option
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import StudyError, plural
 from cwndlab.judge.limits import main_limits
 from cwndlab.judge.uses import use_named
@@ -27,6 +27,8 @@ from cwndlab.schema.direction import Direction
 from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.api.results import Results
     from cwndlab.backends import BackendName
     from cwndlab.judge.cell import Comparison
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 @study_option("bytes", "--bytes", "transfer")
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Folder in which to store the results.  [default: results/compare-HASH]",
 )
 @backend_option

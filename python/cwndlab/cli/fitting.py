@@ -19,6 +19,7 @@ from cwndlab.api.fitting import (
 )
 from cwndlab.cli.options import jobs_option
 from cwndlab.cli.output import command_line, format_option, print_rows, print_text, prose, say
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import MeasurementError
 from cwndlab.inference.families import KINDS
 from cwndlab.inference.fitting import points_to_simulate
@@ -37,7 +38,7 @@ _HARDLY_KNOWN = 0.3
 
 
 @click.command("fit")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=UserPath())
 @click.option(
     "--run",
     "runs",
@@ -57,7 +58,7 @@ _HARDLY_KNOWN = 0.3
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     default=Path("fitted.toml"),
     show_default=True,
     help="File to which the inferred links are written, for `cwndlab advise --users`.",

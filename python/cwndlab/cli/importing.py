@@ -13,11 +13,11 @@ from cwndlab.cli.answers import print_answers
 from cwndlab.cli.options import results_option
 from cwndlab.cli.output import command_line, format_option, print_frame, say
 from cwndlab.cli.studies import print_comparisons
+from cwndlab.cli.value_types import DURATION, UserPath
 from cwndlab.errors import plural
 from cwndlab.imports import ImportRequest, import_folder
 from cwndlab.imports.pattern import NamePattern
 from cwndlab.results.folder import IMPORT_FILE
-from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from cwndlab.imports import ImportSummary
@@ -26,7 +26,7 @@ _MOST_TOLD = 5
 
 
 @click.command("import")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=UserPath())
 @click.option(
     "--pattern",
     metavar="PATTERN",
@@ -35,7 +35,7 @@ _MOST_TOLD = 5
 )
 @click.option(
     "--warm-up",
-    metavar="TIME",
+    type=DURATION,
     default="0 s",
     show_default=True,
     help="Exclude this time at the beginning of each flow from the statistics.",
@@ -43,7 +43,7 @@ _MOST_TOLD = 5
 @results_option
 @format_option
 def import_command(
-    folder: Path, pattern: str, warm_up: str, results: Path | None, output_format: str
+    folder: Path, pattern: str, warm_up: int, results: Path | None, output_format: str
 ) -> None:
     """Import the measurements in FOLDER as results.
 
@@ -59,7 +59,7 @@ def import_command(
         NamePattern.parse(pattern),
         results or Path("results") / name,
         name,
-        parse_duration(warm_up),
+        warm_up,
     )
     summary = import_folder(request)
     _say_left_out(summary)

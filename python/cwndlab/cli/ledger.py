@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.cli.output import format_option, print_rows, say
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import plural
 from cwndlab.judge.ledger import PUBLIC, ledger_of_user, merge, read_ledger
 from cwndlab.judge.ledger_scores import reliability, score, scores, share_lost
 from cwndlab.report.ledger_page import ledger_page
 from cwndlab.text.files import write_text
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @click.command("ledger")
-@click.argument("others", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("others", metavar="[FILE]...", nargs=-1, type=UserPath())
 @click.option(
     "--ledger",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     help="File of the ledger to show.  [default: the user's own ledger]",
 )
 @click.option(
@@ -29,7 +33,7 @@ from cwndlab.text.files import write_text
 )
 @click.option(
     "--page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     metavar="FILE",
     help="Write a page (HTML) with the reliability diagram, the scores and all entries.",
 )

@@ -18,6 +18,7 @@ from cwndlab.cli.output import (
     prose,
     say,
 )
+from cwndlab.cli.value_types import DURATION, RATE, UserPath
 from cwndlab.measure.light_heavy import LightHeavyRecorder
 from cwndlab.measure.record import record, warnings_of
 from cwndlab.measure.wire.client import Session, waiting_for
@@ -26,7 +27,6 @@ from cwndlab.run.progress import format_eta, reporter, tell
 from cwndlab.run.saturation import export_mahimahi
 from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_link, link_facts, read_link
-from cwndlab.text.quantity import parse_duration, parse_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,20 +59,20 @@ def link_list(output_format: str) -> None:
 @click.option("--plot", is_flag=True, help="Plot the link while a source saturates it.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
     help="SVG, PDF or PNG file that --plot writes.",
 )
 @click.option(
     "--duration",
-    metavar="TIME",
+    type=DURATION,
     default="60 s",
     show_default=True,
     help="Simulated time that the plot shows.",
 )
 @format_option
-def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
+def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: int) -> None:
     """Show all properties of LINK, including default values.
 
     LINK is a preset, trace:FILE, a TOML file, or "KEY=VALUE,KEY=VALUE".
@@ -91,13 +91,13 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @click.argument("spec", metavar="LINK")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     required=True,
     help="Trace file to write.",
 )
 @click.option(
     "--duration",
-    metavar="TIME",
+    type=DURATION,
     default="60 s",
     show_default=True,
     help="Duration of the trace.",
@@ -112,11 +112,11 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
         "medium."
     ),
 )
-def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
+def link_export(spec: str, out: Path, duration: int, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""
     _, resolved = read_link(spec)
     way = Direction(direction)
-    made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
+    made = export_mahimahi(resolved, way, duration, out, user=user)
     print_text(f"{out}: {len(made.at_ns):,} delivery opportunities, {made.rate_mbit_s:.3f} Mbit/s")
 
 
@@ -124,21 +124,21 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 @server_options
 @click.option(
     "--duration",
-    metavar="TIME",
+    type=DURATION,
     default="60 s",
     show_default=True,
     help="Recording time in each direction.",
 )
 @click.option(
     "--most",
-    metavar="RATE",
+    type=RATE,
     default="500 Mbit/s",
     show_default=True,
     help="Highest rate at which to send.",
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
@@ -158,7 +158,7 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
 )
 @format_option
 def link_record(
-    address: Address, duration: str, most: str, out: Path, output_format: str, *, has_light: bool
+    address: Address, duration: int, most: int, out: Path, output_format: str, *, has_light: bool
 ) -> None:
     """Saturate a real link and record the packets that it delivers.
 
@@ -170,9 +170,9 @@ def link_record(
         for ahead in session.turn():
             say(waiting_for(ahead))
         if has_light:
-            recording = _light_heavy(session, parse_duration(duration), parse_rate(most), out.name)
+            recording = _light_heavy(session, duration, most, out.name)
         else:
-            recording = record(session, parse_duration(duration), parse_rate(most))
+            recording = record(session, duration, most)
     paths = recording.write(out)
     heavy_rows = [_heavy_row(each, paths) for each in recording.directions]
     light_rows = [_light_row(each, paths) for each in recording.light]

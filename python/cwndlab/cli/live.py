@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,28 +12,30 @@ from cwndlab.cli.options import results_option
 from cwndlab.cli.output import format_option, print_rows, prose, say
 from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.studies import measure
+from cwndlab.cli.value_types import RATE, UserPath
 from cwndlab.measure.iperf3 import runs_via
 from cwndlab.measure.preflight import look, measure_datagrams
 from cwndlab.measure.status import status_rows
 from cwndlab.measure.wire.client import Session, waiting_for
-from cwndlab.text.quantity import parse_rate
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.measure.wire.address import Address
 
 
 @click.command("preflight")
-@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.argument("study", type=UserPath(), required=False)
 @server_options
 @click.option(
     "--udp",
-    metavar="RATE",
+    type=RATE,
     help="Also measure loss and jitter of UDP datagrams at this rate, such as 2 Mbit/s.",
 )
 @trust_option
 @format_option
 def preflight_command(
-    study: Path | None, address: Address, udp: str | None, output_format: str, *, is_trusting: bool
+    study: Path | None, address: Address, udp: int | None, output_format: str, *, is_trusting: bool
 ) -> int:
     """Check both ends and the path before a live measurement.
 
@@ -48,7 +49,7 @@ def preflight_command(
         for ahead in session.turn():
             say(waiting_for(ahead))
         found = look(session, senders)
-        datagrams = [] if udp is None else measure_datagrams(session, parse_rate(udp))
+        datagrams = [] if udp is None else measure_datagrams(session, udp)
     if output_format == "table":
         print_rows(found.rows(), output_format)
         say("", *map(prose, found.lines()))
@@ -61,7 +62,7 @@ def preflight_command(
 
 
 @click.command("live")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=UserPath())
 @live_options
 @click.option(
     "--status",

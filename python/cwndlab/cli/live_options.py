@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cwndlab.cli.secret_files import secret_option
+from cwndlab.cli.value_types import DURATION, UserPath
 from cwndlab.measure.wire.token import read_token
 from cwndlab.run.campaign import default_folder
-from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cwndlab.backends.live import RealNetwork
     from cwndlab.study.definition import StudyDefinition
@@ -57,12 +57,12 @@ _LIVE_OPTIONS = (
     ),
     click.option(
         "--radio-log",
-        type=click.Path(path_type=Path),
+        type=UserPath(),
         help="CSV file to which another program writes radio measurements during the runs.",
     ),
     click.option(
         "--outage",
-        metavar="TIME",
+        type=DURATION,
         default="3 s",
         show_default=True,
         help="Mark a run as disturbed by an outage if no data arrives for this time.",
@@ -77,7 +77,7 @@ _LIVE_OPTIONS = (
     ),
     click.option(
         "--patience",
-        metavar="TIME",
+        type=DURATION,
         default="10 min",
         show_default=True,
         help="Keep retrying an unreachable server for this long.",
@@ -145,9 +145,11 @@ class LiveOptions:
     place: str | None
     labels: tuple[str, ...]
     radio_log: Path | None
-    outage: str
+    outage: int
+    """In nanoseconds."""
     retries: int
-    patience: str
+    patience: int
+    """In nanoseconds."""
     is_impatient: bool
     is_proxy_accepted: bool
 
@@ -178,10 +180,10 @@ class LiveOptions:
             else Address.parse(self.server, read_token(self.token_file), self.fingerprint),
             self.place,
             dict(_label(text) for text in self.labels),
-            parse_duration(self.patience) / 1e9,
+            self.patience / 1e9,
             is_waiting=not self.is_impatient,
             is_proxy_accepted=self.is_proxy_accepted,
-            outage_s=parse_duration(self.outage) / 1e9,
+            outage_s=self.outage / 1e9,
             retries=self.retries,
             radio_log=None if self.radio_log is None else RadioLog(self.radio_log),
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from cwndlab.cli.output import say
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.run.campaign import RESULTS_FOLDER
 
@@ -15,7 +16,7 @@ PAGE = Path(__file__).parents[1] / "data" / "page"
 
 
 @click.command("open")
-@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, type=UserPath())
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.backends import BACKENDS, backend_of
+from cwndlab.cli.value_types import UserPath
 
 if TYPE_CHECKING:
     from cwndlab.backends import BackendName
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 results_option = click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Folder in which to store the results.  [default: results/ID]",
 )
 jobs_option = click.option(

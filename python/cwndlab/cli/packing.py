@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.api.results import open_results
+from cwndlab.cli.value_types import UserPath
 from cwndlab.packing import pack
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("pack")
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Archive to write.  [default: RESULTS.zip]"
-)
+@click.argument("results", type=UserPath())
+@click.option("--out", type=UserPath(), help="Archive to write.  [default: RESULTS.zip]")
 @click.option(
     "--anonymous",
     "is_anonymous",

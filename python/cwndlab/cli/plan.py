@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.api.results import open_results
 from cwndlab.cli.output import format_option, print_rows, prose, say
 from cwndlab.cli.received_code import load_study, trust_option
+from cwndlab.cli.value_types import RATE, SHARE, UserPath
 from cwndlab.errors import plural
-from cwndlab.judge.plan import LEVEL, POWER, plan_study
-from cwndlab.text.quantity import parse_rate, parse_share
+from cwndlab.judge.plan import LEVEL, MOST_REPETITIONS, POWER, plan_study
+from cwndlab.text.quantity import format_share
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PPB = 10**9
 
@@ -31,23 +35,23 @@ def _data(gigabytes: float | None) -> str:
 
 
 @click.command("plan")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=UserPath())
 @click.option(
     "--pilot",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Results of an earlier measurement with few repetitions, from which to estimate rate and "
     "variance.",
 )
 @click.option(
     "--effect",
-    metavar="SHARE",
+    type=SHARE,
     default="5 %",
     show_default=True,
     help="Smallest relative difference in goodput that the measurement should detect.",
 )
 @click.option(
     "--rate",
-    metavar="RATE",
+    type=RATE,
     help="Expected rate of each flow, such as 20 Mbit/s, if --pilot is not given.",
 )
 @trust_option
@@ -55,8 +59,8 @@ def _data(gigabytes: float | None) -> str:
 def plan_command(
     study: Path,
     pilot: Path | None,
-    effect: str,
-    rate: str | None,
+    effect: int,
+    rate: int | None,
     output_format: str,
     *,
     is_trusting: bool,
@@ -65,11 +69,16 @@ def plan_command(
 
     Also estimate how many repetitions are needed to detect a difference of --effect.
     """
+    if not effect:
+        msg = (
+            "--effect: no number of repetitions detects a difference of 0 %; write for example 5 %"
+        )
+        raise click.UsageError(msg)
     plan = plan_study(
         load_study(study, is_trusting=is_trusting, is_live=True),
         pilot=None if pilot is None else open_results(pilot),
-        effect=parse_share(effect) / _PPB,
-        bits_per_sec=None if rate is None else parse_rate(rate),
+        effect=effect / _PPB,
+        bits_per_sec=rate,
     )
     totals = {"runs": plan.runs, "hours": plan.hours, "gigabytes": plan.gigabytes}
     rows = [
@@ -91,10 +100,15 @@ def plan_command(
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
     aim = (
-        f"to detect a goodput difference of {effect} (significance level {LEVEL:.0%} over all "
-        f"pairs, power {POWER:.0%})"
+        f"to detect a goodput difference of {format_share(effect)} (significance level "
+        f"{LEVEL:.0%} over all pairs, power {POWER:.0%})"
     )
-    if needed is None:
+    if needed is None and all(need.spread_pct is not None for need in plan.needs):
+        told = (
+            f"more than {plural(MOST_REPETITIONS, 'repetition')} are needed {aim}; choose a larger "
+            "difference with --effect"
+        )
+    elif needed is None:
         told = (
             f"cannot estimate the number of repetitions {aim}: the results of --pilot must "
             "contain at least two repetitions of each pair of algorithms"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cwndlab.cli.value_types import UserPath
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,7 +20,7 @@ def secret_option(name: str, description: str) -> Callable[[Optioned], Optioned]
     return click.option(
         f"--{name}",
         f"{name}_file",
-        type=click.Path(path_type=Path),
+        type=UserPath(),
         default=Path(f"cwndlab.{name}"),
         show_default=True,
         help=description,

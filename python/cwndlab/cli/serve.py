@@ -13,6 +13,7 @@ import click
 
 from cwndlab.cli.output import say
 from cwndlab.cli.secret_files import secret_option
+from cwndlab.cli.value_types import DURATION
 from cwndlab.measure.machine.privileges import (
     drop_root,
     may_choose_any_algorithm,
@@ -24,7 +25,7 @@ from cwndlab.measure.wire.server import Server
 from cwndlab.measure.wire.sessions import Limits
 from cwndlab.measure.wire.sftp import load_methods
 from cwndlab.measure.wire.token import read_token
-from cwndlab.text.quantity import parse_duration
+from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 )
 @click.option(
     "--silence",
-    metavar="TIME",
+    type=DURATION,
     default="10 s",
     show_default=True,
     help="Disconnect a client if its machine has not answered for this long.",
@@ -70,7 +71,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     "nobody]",
 )
 def serve_command(
-    token_file: Path, key_file: Path, host: str, port: int, silence: str, user: str | None
+    token_file: Path, key_file: Path, host: str, port: int, silence: int, user: str | None
 ) -> None:
     """Run the measurement server. Clients need the server's token.
 
@@ -85,9 +86,9 @@ def serve_command(
     if not key_file.exists():
         make_certificate(key_file)
     certificate = read_certificate(key_file)
-    silence_s = parse_duration(silence) / 1e9
+    silence_s = silence / 1e9
     if not _SHORTEST_SILENCE_S <= silence_s <= _LONGEST_SILENCE_S:
-        msg = f"--silence {silence}: give a time from 4 s to 1 h"
+        msg = f"--silence {format_duration(silence)}: give a time from 4 s to 1 h"
         raise click.UsageError(msg)
     limits = Limits(silence_s=silence_s)
     server = Server(read_token(token_file), certificate, limits)

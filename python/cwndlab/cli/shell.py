@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,11 +17,13 @@ from cwndlab.backends.kernel.names import KernelNames
 from cwndlab.backends.kernel.process import require_helper
 from cwndlab.cli import interruption
 from cwndlab.cli.output import console, say
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import CwndlabError, KernelRunError, nearest
 from cwndlab.kernel.capabilities import this_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 _DEFAULT_PROGRAM = "/bin/sh"
 _WAYS = (("to", "down"), ("from", "up"))  # the word in the output, and the key in the status
@@ -61,7 +62,7 @@ _LEAST_MBIT_S = 0.1  # lowest rate that a full bar can represent
 @click.option(
     "--pcap",
     metavar="FILE",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=UserPath(dir_okay=False, writable=True),
     help="File in which to capture the headers of all packets at COMMAND's network interface.",
 )
 @click.option(

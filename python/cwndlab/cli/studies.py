@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -34,6 +33,7 @@ from cwndlab.cli.output import (
 from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import RunsFailedError, plural
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
@@ -43,6 +43,7 @@ from cwndlab.study.describe import describe_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=UserPath())
 @results_option
 @any_backend_option
 @kernel_option
@@ -142,10 +143,10 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 
 
 @click.command("report")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=UserPath())
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Folder in which to write the report.  [default: RESULTS/report]",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")

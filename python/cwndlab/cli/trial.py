@@ -23,13 +23,14 @@ from cwndlab.cli.answers import GOALS, baseline_option
 from cwndlab.cli.live_options import LiveOptions, live_options
 from cwndlab.cli.output import command_line, format_option, print_rows, print_text, prose, say
 from cwndlab.cli.study_options import study_option
+from cwndlab.cli.value_types import DURATION, UserPath
 from cwndlab.errors import plural
 from cwndlab.judge.ledger import ledger_of_user, merge
 from cwndlab.judge.prediction import FILE, read_prediction
 from cwndlab.judge.switchback import Verdict
 from cwndlab.measure.trial.guard import Guardrails
 from cwndlab.run.progress import format_eta
-from cwndlab.text.quantity import parse_duration
+from cwndlab.text.quantity import format_duration
 
 if TYPE_CHECKING:
     from cwndlab.api.trial import TrialState
@@ -44,7 +45,7 @@ _SHORT = (
     "measured part of a period can raise the goodput above the rate of the link."
 )
 
-_trial_argument = click.argument("trial", type=click.Path(path_type=Path))
+_trial_argument = click.argument("trial", type=UserPath())
 
 
 @click.group("trial")
@@ -66,7 +67,7 @@ def trial_command() -> None:
 
 
 @trial_command.command("register")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=UserPath())
 @click.option(
     "--challenger", metavar="NAME", help="Algorithm to test.  [default: the recommended algorithm]"
 )
@@ -85,18 +86,18 @@ def trial_command() -> None:
     help="Number of pairs of periods.  [default: enough pairs to detect the predicted change]",
 )
 @click.option(
-    "--period", metavar="TIME", default="1 min", show_default=True, help="Duration of a period."
+    "--period", type=DURATION, default="1 min", show_default=True, help="Duration of a period."
 )
 @click.option(
     "--wash-out",
-    metavar="TIME",
+    type=DURATION,
     default="5 s",
     show_default=True,
     help="Exclude this time at the start of each period from the comparison.",
 )
 @click.option(
     "--pilot",
-    type=click.Path(path_type=Path),
+    type=UserPath(),
     help="Earlier trial from which to estimate how much neighbouring periods differ.",
 )
 @click.option(
@@ -108,7 +109,7 @@ def trial_command() -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=UserPath(file_okay=False),
     default=Path("trial"),
     show_default=True,
     help="Folder in which the trial is stored.",
@@ -120,8 +121,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     baseline: str,
     goal: str | None,
     blocks: int | None,
-    period: str,
-    wash_out: str,
+    period: int,
+    wash_out: int,
     pilot: Path | None,
     seed: int,
     out: Path,
@@ -133,11 +134,11 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     which you can publish, contains the SHA-256 of the prediction, so nobody can change the
     prediction unnoticed.
     """
-    design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
+    design = Design(blocks, period / 1e9, wash_out / 1e9, seed=seed)
     if design.washout_s >= design.period_s:
         msg = (
-            f"--wash-out {wash_out} is not shorter than --period {period}; shorten --wash-out or "
-            "lengthen --period"
+            f"--wash-out {format_duration(wash_out)} is not shorter than "
+            f"--period {format_duration(period)}; shorten --wash-out or lengthen --period"
         )
         raise click.UsageError(msg)
     if pilot is not None:
@@ -244,7 +245,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 @_trial_argument
 @click.option(
     "--ledger",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=UserPath(dir_okay=False),
     help="Ledger file to which the verdict is added.  [default: the user's own ledger]",
 )
 @format_option
@@ -284,10 +285,6 @@ def restore_command() -> None:
 
     restored = restore_left()
     say("no setting needs to be restored" if restored is None else f"{restored} was restored")
-
-
-def _seconds(text: str) -> float:
-    return parse_duration(text) / 1e9
 
 
 def _claim(found: RegisteredPrediction) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from cwndlab.cli.options import Where, jobs_option, kernel_option, results_optio
 from cwndlab.cli.output import command_line, format_option, print_rows, say
 from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.studies import result_options
+from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import plural
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.run.campaign import RESULTS_FOLDER
@@ -21,6 +21,8 @@ from cwndlab.validation import OWN_STUDY, Agreement, replayed, validate, with_tr
 from cwndlab.validation.page import number, percent, verdict_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cwndlab.api.study import Study
     from cwndlab.backends import BackendName
     from cwndlab.validation import CellAgreement, Replayed
@@ -32,7 +34,7 @@ _NO_CALLS = (
 
 
 @click.command("validate")
-@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.argument("study", type=UserPath(), required=False)
 @results_option
 @click.option(
     "--backend",
@@ -46,7 +48,7 @@ _NO_CALLS = (
 @click.option(
     "--trace",
     "traces",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=UserPath(exists=True, dir_okay=False),
     nargs=2,
     help="Recorded traces of the downlink and the uplink, which replace the traces of the study.",
 )

@@ -9,9 +9,9 @@ import click
 
 from cwndlab.cli.output import console, say
 from cwndlab.cli.screens.watch import plain_line, screen
+from cwndlab.cli.value_types import DURATION
 from cwndlab.errors import CwndlabError
 from cwndlab.measure.watch import INTERVAL_S, Watch
-from cwndlab.text.quantity import parse_duration
 
 
 @click.command("watch")
@@ -20,8 +20,8 @@ from cwndlab.text.quantity import parse_duration
     metavar="NAME",
     help="Network interface to watch.  [default: the busiest interface]",
 )
-@click.option("--duration", metavar="TIME", help="Stop after this time, such as 60 s.")
-def watch_command(interface: str | None, duration: str | None) -> None:
+@click.option("--duration", type=DURATION, help="Stop after this time, such as 60 s.")
+def watch_command(interface: str | None, duration: int | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 
     The command shows the transfers of all programs and does not need root. Run it in a second
@@ -32,7 +32,7 @@ def watch_command(interface: str | None, duration: str | None) -> None:
             "cwndlab watch needs Linux; if the other end of the connection runs Linux, run it there"
         )
         raise CwndlabError(msg)
-    until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
+    until_s = None if duration is None else time.monotonic() + duration / 1e9
     watch = Watch(interface)
     watch.look()
     if interface is not None and not watch.has_interface(interface):

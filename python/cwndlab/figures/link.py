@@ -11,7 +11,6 @@ from cwndlab.errors import LinkError
 from cwndlab.run.saturation import Saturated, saturate
 from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import describe_path, path_lines, read_link
-from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,7 @@ _ENDINGS = (".svg", ".pdf", ".png")
 _PANELS = ("capacity (Mbit/s)", "one-way delay (ms)", "queue (packets)")
 
 
-def plot_link(spec: str, out: Path, duration: str) -> Path:
+def plot_link(spec: str, out: Path, duration_ns: int) -> Path:
     """Plot each direction in which a link limits the rate; return the path of the picture.
 
     Raises:
@@ -34,7 +33,6 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     if out.suffix not in _ENDINGS:
         msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"
         raise LinkError(msg)
-    duration_ns = parse_duration(duration)
     _, resolved = read_link(spec)
     found: dict[Direction, Saturated] = {}
     problem = ""

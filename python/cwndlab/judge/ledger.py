@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.errors import ResultsError
+from cwndlab.errors import ResultsError, read_failure
 from cwndlab.judge.prediction import RegisteredPrediction, checked
 from cwndlab.judge.switchback import MeasuredChange, Verdict
 from cwndlab.run.user_folders import state_folder
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
 """Predictions that were compared with published measurements of real networks."""
+_REMEDY = "name a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,12 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
     """
     try:
         lines = read_bytes(path, MOST_TEXT_BYTES).decode().splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    except (OSError, ValueError) as error:
-        msg = f"{path}: cannot be read ({error})"
+    except OSError as error:
+        raise ResultsError(read_failure(path, error)) from None
+    except UnicodeDecodeError:
+        msg = f"{path}: not a text file in UTF-8; {_REMEDY}"
         raise ResultsError(msg) from None
     found: dict[str, LedgerEntry] = {}
     for n, line in enumerate(lines, 1):
@@ -175,7 +178,8 @@ def _entry(line: str, place: str) -> LedgerEntry:
         )
         checked(found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        msg = f"{place}: not an entry of a ledger ({error})"
+        reason = f"the key {error} is missing" if isinstance(error, KeyError) else error
+        msg = f"{place}: not an entry of a ledger ({reason}); {_REMEDY}"
         raise ResultsError(msg) from None
     if found.prediction.id != registered:
         msg = (

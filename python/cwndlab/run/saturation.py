@@ -13,7 +13,7 @@ import numpy as np
 
 from cwndlab import core
 from cwndlab.errors import LinkError
-from cwndlab.schema.paths import propagation_ns
+from cwndlab.schema.paths import has_medium, propagation_ns
 from cwndlab.text.files import write_text
 
 if TYPE_CHECKING:
@@ -83,6 +83,12 @@ def saturate(
     Raises:
         LinkError: the rate in this direction is unlimited, or the link has no such user.
     """
+    if user > 1 and not has_medium(resolved.path):
+        msg = (
+            f"there is no user {user}: only cells and Wi-Fi channels have several users; omit the "
+            "number of the user"
+        )
+        raise LinkError(msg)
     scenario = resolved.scenario(duration_ns, seed)
     try:
         columns = core.saturate(scenario.to_json(), resolved.contents, direction.wire, user)

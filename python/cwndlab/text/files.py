@@ -32,7 +32,7 @@ def checked_path(
     kind: str = "a folder",
     example: str = "results/demo",
 ) -> Path:
-    """Return an argument that is the path of a folder or file.
+    """Return an argument that is the path of a folder or file; a leading `~` is expanded.
 
     Raises:
         ArgumentError: the value is not a path.
@@ -40,7 +40,7 @@ def checked_path(
     if isinstance(value, str | os.PathLike):
         path = os.fspath(value)
         if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
-            return Path(path)
+            return user_path(path)
     raise ArgumentError(value, name, f'write the path of {kind}, such as "{example}"')
 
 
@@ -128,7 +128,10 @@ def open_as_utf8(path: Path) -> IO[bytes]:
 
 def user_path(text: str) -> Path:
     """Return a user's text as a path; expand `~` and `~NAME` if the user NAME exists."""
+    path = Path(text)
+    if not text.startswith("~"):  # "./~" is a folder in the current folder
+        return path
     try:
-        return Path(text).expanduser()
+        return path.expanduser()
     except RuntimeError:
-        return Path(text)
+        return path

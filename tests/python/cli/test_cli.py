@@ -252,7 +252,7 @@ def test_a_misspelled_option_of_shell_is_no_program(
 
 @pytest.mark.parametrize(
     ("budget", "error"),
-    [("-1 s", "--budget: not a time"), ("0 s", "--budget: 0 s leaves no time to simulate")],
+    [("-1 s", "--budget': not a time"), ("0 s", "--budget: 0 s leaves no time to simulate")],
 )
 def test_a_budget_is_a_time(
     run: Callable[..., tuple[int, str, str]], budget: str, error: str
