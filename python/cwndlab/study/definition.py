@@ -17,9 +17,9 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, KeysView, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
@@ -278,10 +278,14 @@ def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
         path = os.fspath(value)
         is_name = isinstance(path, str) and os.path.basename(path) == path  # noqa: PTH119  may be "./x"
         return _encodable(f"./{path}" if is_name else str(path))
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
+    if isinstance(value, bytes | AbstractSet) and not isinstance(value, KeysView):
+        what = "bytes; write a string" if isinstance(value, bytes) else "a set; write a list"
+        msg = f"{value!r} is {what}"
+        raise StudyError([msg])
+    if isinstance(value, Collection) and not hasattr(value, "tolist"):
         return [_plain(inner) for inner in value]
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)  # NumPy's whole numbers
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())  # arrays and numbers of NumPy, series of pandas
     return value
 
 

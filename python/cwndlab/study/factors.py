@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwndlab import core
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _LINK_KEYS = ("link", "reverse_link")
 _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
+_OF_ALL_RUNS = ("id", "title", "description", "quick", "common_seeds")
+"""Keys of a study that are the same for all its runs."""
+_RANDOM = ("seed", "repetitions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +93,41 @@ def levels_of(path: str, values: object) -> list[Level]:
     is_bundle = head not in StudyModel.model_fields
     if is_bundle and path in {*_COLUMNS_OF_RUNS, *(each["name"] for each in core.columns())}:
         raise FieldError(key, f'"{path}" is already a column of results; rename the factor')
+    if not is_bundle:
+        _refuse_fixed(path, key)
     levels = []
     for n, value in enumerate(values):
         if is_bundle:
             levels.append(_bundle(path, value, (*key, n)))
         else:
             levels.append(Level(_label(path, value), ((path, value),), (*key, n)))
-    labels = [level.label for level in levels]
-    for n, label in enumerate(labels):
-        if label in labels[:n]:
+    seen: set[Label] = set()
+    for n, level in enumerate(levels):
+        # In the tables of results, a column with labels of different types contains their texts.
+        label, text = level.label, str(level.label)
+        if label in seen or text in seen:
             written = values[n]
             also = "" if written == label else f"{inline(written)} is {label}, which"
             raise FieldError((*key, n), f"{also or label} is already in this list")
+        seen |= {label, text}
     return levels
+
+
+def _refuse_fixed(path: str, key: KeyPath) -> None:
+    """Refuse a path that is the same for all runs of a study, so that its levels would not differ.
+
+    Raises:
+        FieldError: the path cannot be varied.
+    """
+    if path in _RANDOM:
+        message = (
+            f"{path} cannot be varied; set the number of `repetitions`, each of which draws its "
+            "own random numbers"
+        )
+        raise FieldError(key, message)
+    if path.partition(".")[0] in _OF_ALL_RUNS:
+        message = f"{path} cannot be varied, because all runs of a study share it; remove it here"
+        raise FieldError(key, message)
 
 
 def _bundle(path: str, value: object, key: KeyPath) -> Level:
@@ -113,8 +139,13 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
             '(the levels of a named factor are tables: { name = "a", algorithm = "reno" })'
         )
         raise FieldError(key, message)
+    label = value["name"]
+    if not isinstance(label, str | int | float) or (isinstance(label, float) and isnan(label)):
+        raise FieldError((*key, "name"), "the name of a level is a text or a number")
     sets = tuple((name, inner) for name, inner in value.items() if name != "name")
-    return Level(value["name"], sets, key)
+    for name, _ in sets:
+        _refuse_fixed(name, (*key, name))
+    return Level(label, sets, key)
 
 
 def _label(path: str, value: object) -> Label:

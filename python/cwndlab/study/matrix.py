@@ -10,10 +10,13 @@ that match one of its rules; `exclude` removes the combinations that match one o
 from __future__ import annotations
 
 import copy
+import hashlib
 import itertools
 import math
+import sys
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -34,7 +37,7 @@ from cwndlab.study.refusals import place_in_study
 from cwndlab.study.runs import Cell, Label, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cwndlab.schema import Scenario
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
 _MOST_COMBINATIONS = 1_000_000
 _MOST_PROBLEMS = 10  # largest number of problems in one message
 _MOST_REFUSED = 1000  # largest number of invalid cells that are reported
+_PROGRESS_INTERVAL_S = 10.0
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +101,19 @@ def build(
         if any(is_match(labels, rule) for rule in excluded):
             continue
         wanted.append((labels, levels))
-    cells = _cells(wanted, document, source, folder, kept)
+    cells = _cells(wanted, document, columns, source, folder, kept)
     if not cells:
         which = "exclude" if excluded else "include"
         raise StudyError(
             [source.problem(("factors", which), "this rule excludes every combination")]
         )
-    _check_distinct(cells, columns, source)
     return base, tuple(columns.values()), tuple(cells)
 
 
 def _cells(
-    wanted: Iterable[tuple[dict[str, Label], dict[str, Level]]],
+    wanted: Sequence[tuple[dict[str, Label], dict[str, Level]]],
     document: Mapping[str, Any],
+    columns: Mapping[str, str],
     source: Source,
     folder: Path,
     kept: KeptScenarios | None,
@@ -115,14 +121,16 @@ def _cells(
     """Return the combinations of levels (cells) with the given labels.
 
     Raises:
-        StudyError: some cells are invalid; the error lists each different problem once.
+        StudyError: some cells are invalid, or two cells describe the same run; the error lists
+            each different problem once.
     """
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     base = _Base(bare, source, folder, references_in(document))
     cells: list[Cell] = []
+    seen: dict[bytes, Cell] = {}
     problems: dict[str, None] = {}
     refused = 0
-    for at, (labels, levels) in enumerate(wanted):
+    for at, (labels, levels) in enumerate(_watched(wanted)):
         try:
             resolved = _cell(base, levels) if kept is None else kept.resolved(at, document)
         except StudyError as error:
@@ -131,7 +139,12 @@ def _cells(
             if len(problems) >= _MOST_PROBLEMS or refused >= _MOST_REFUSED:
                 break
         else:
-            cells.append(Cell(labels, resolved))
+            cell = Cell(labels, resolved)
+            same = seen.setdefault(_digest(resolved), cell)
+            if same is not cell:
+                problems[_not_distinct(same, cell, columns, source)] = None
+                break
+            cells.append(cell)
     if problems:
         raise StudyError(list(problems))
     return cells
@@ -139,14 +152,12 @@ def _cells(
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
     """Return, by column, those levels of each factor that occur in runs."""
-    return {
-        column: [
-            level.label
-            for level in levels_of(path, study.factors[path])
-            if any(cell.labels[column] == level.label for cell in cells)
-        ]
-        for path, column in columns_of(list(study.factors)).items()
-    }
+    found = {}
+    for path, column in columns_of(list(study.factors)).items():
+        occurring = {cell.labels[column] for cell in cells}
+        levels = levels_of(path, study.factors[path])
+        found[column] = [level.label for level in levels if level.label in occurring]
+    return found
 
 
 def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
@@ -229,15 +240,25 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
     return scenario.model_copy(update={"flows": all_replaced(scenario.flows), "before": before})
 
 
-def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
-    """Raise an error if two combinations of a study's levels describe the same run."""
-    seen: dict[str, Cell] = {}
-    for cell in cells:
-        text = cell.resolved.scenario.to_json()
-        if text in seen:
-            differing = [c for c in columns.values() if seen[text].labels[c] != cell.labels[c]]
-            values = " and ".join(str(each.labels[differing[0]]) for each in (seen[text], cell))
-            path = next(path for path, column in columns.items() if column == differing[0])
-            message = f"{values} describe the same run; keep one of them"
-            raise StudyError([source.problem(("factors", path), message)])
-        seen[text] = cell
+def _digest(resolved: Resolved) -> bytes:
+    return hashlib.sha256(resolved.scenario.to_json().encode()).digest()
+
+
+def _not_distinct(one: Cell, other: Cell, columns: Mapping[str, str], source: Source) -> str:
+    """Return a message about two combinations of a study's levels that describe the same run."""
+    differing = [c for c in columns.values() if one.labels[c] != other.labels[c]]
+    values = " and ".join(str(each.labels[differing[0]]) for each in (one, other))
+    path = next(path for path, column in columns.items() if column == differing[0])
+    message = f"{values} describe the same run; keep one of them"
+    return source.problem(("factors", path), message)
+
+
+def _watched(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield the items; every ten seconds, print to standard error how many have been yielded."""
+    said_s = time.monotonic()
+    for count, item in enumerate(items):
+        if (now_s := time.monotonic()) - said_s >= _PROGRESS_INTERVAL_S:
+            said_s = now_s
+            sys.stderr.write(f"checked {count:,} of {len(items):,} combinations of levels\n")
+            sys.stderr.flush()
+        yield item

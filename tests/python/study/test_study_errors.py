@@ -480,7 +480,7 @@ receiver_stack = "linux-6"
 def test_all_unknown_names_of_a_factor_are_told_at_once() -> None:
     said = complaint(
         GOOD.replace('algorithm = "cubic"\n', "")
-        + '[factors]\nalgorithm = ["cubci", "cubic", "rno"]\nseed = [1, 2]\n'
+        + '[factors]\nalgorithm = ["cubci", "cubic", "rno"]\nflows = [1, 2]\n'
     )
     assert re.findall(r'unknown algorithm "(\w+)"; did you mean (\w+)', said) == [
         ("cubci", "cubic"),
