@@ -102,7 +102,8 @@ def trial_command() -> None:
 )
 @click.option(
     "--seed",
-    type=int,
+    type=click.IntRange(0, 2**63 - 1),
+    metavar="N",
     default=1,
     show_default=True,
     help="Random seed for the order of periods.",

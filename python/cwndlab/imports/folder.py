@@ -200,9 +200,12 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
         ):
             if is_kind(head):
                 return read(file, warm_up_s)
+    if not head:
+        msg = "the file is empty; remove it from the folder, or repeat the measurement"
+        raise MeasurementError(msg)
     msg = (
-        "unknown format; use iperf3 JSON, a log of ss -tin, a packet capture, or a table whose "
-        "first line names its columns, such as t_s and goodput_mbit_s"
+        "unknown format; use iperf3 JSON (iperf3 --json), a log of ss -tin, a packet capture, or "
+        "a table whose first line names its columns, such as t_s and goodput_mbit_s"
     )
     raise MeasurementError(msg)
 

@@ -125,10 +125,10 @@ class NamePattern:
                 found[path] = fields
         if not found and not problems:
             near = nearest(self.text, [path.name for path in names])
-            such = f" (for example {near or names[0].name})" if names else ""
+            such = f", for example {near or names[0].name}" if names else ""
             msg = (
-                f"{folder}: none of the {plural(len(names), 'file')} in this folder{such} "
-                f"matches --pattern {self.text!r}"
+                f"{folder}: no file in this folder ({plural(len(names), 'file')}{such}) matches "
+                f"--pattern {self.text!r}"
             )
             raise MeasurementError(msg)
         return found, problems

@@ -20,7 +20,7 @@ import polars as pl
 from cwndlab.errors import MeasurementError, StudyError
 from cwndlab.imports.iperf3 import read_iperf3
 from cwndlab.measure.tables import MeasuredRun
-from cwndlab.measure.wire.address import ServerUnreachableError
+from cwndlab.measure.wire.address import ServerUnreachableError, host_and_port
 from cwndlab.measure.wire.client import TransferFailedError
 from cwndlab.measure.wire.flow import AlgorithmMissingError, missing_algorithm
 from cwndlab.results.tables import encode_result
@@ -59,13 +59,7 @@ class Iperf3:
     @classmethod
     def parse(cls, text: str) -> Iperf3:
         """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets."""
-        host, colon, port = text.rpartition(":")
-        if not colon or (":" in host and not host.endswith("]")):
-            return cls(text.strip("[]"))
-        if not port.isdigit() or not 0 < int(port) < 1 << 16:
-            msg = f"{text!r} is not HOST or HOST:PORT"
-            raise ServerUnreachableError(msg)
-        return cls(host.strip("[]"), int(port))
+        return cls(*host_and_port(text, DEFAULT_PORT))
 
     def check(self, runs: Iterable[Run]) -> None:
         """Check before the first run that iperf3 can execute all runs.

@@ -331,7 +331,7 @@ def test_programs_get_the_decision_the_rows_and_the_runs(
         ("{run}", "not a field name"),
         ("{goodput_mbit_s}", "not a field name"),
         ("{algorithm}{direction}", "directly follows another field"),
-        ("{algorithm}.txt", "none of the 5 files"),
+        ("{algorithm}.txt", "no file in this folder \\(5 files"),
     ],
 )
 def test_a_pattern_that_does_not_fit_says_so(pattern: str, complaint: str, tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ BAD_FILES = {
     ),
     "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is not a number"),
     "zeros": (bytes(500), "unknown format; use iperf3 JSON"),
-    "empty": (b"", "unknown format; use iperf3 JSON"),
+    "empty": (b"", "the file is empty"),
 }
 
 

@@ -61,10 +61,34 @@ class Address:
             fingerprint: fingerprint of the server's certificate; if None, the fingerprint in the
                 user's list of known servers is used.
         """
-        host, colon, port = text.rpartition(":")
-        if not colon or (":" in host and not host.endswith("]")):
-            host, port = text, str(protocol.DEFAULT_PORT)
-        if not port.isdigit() or not 0 < int(port) < 1 << 16:
-            msg = f"{text!r} is not HOST or HOST:PORT"
-            raise ServerUnreachableError(msg)
-        return cls(host.strip("[]"), int(port), token, fingerprint, KnownServers.of_user())
+        host, port = host_and_port(text, protocol.DEFAULT_PORT)
+        return cls(host, port, token, fingerprint, KnownServers.of_user())
+
+
+def host_and_port(text: str, default_port: int) -> tuple[str, int]:
+    """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets.
+
+    Raises:
+        ServerUnreachableError: the text has another form, or cannot be the name of a host.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")):
+        host, port = text, str(default_port)
+    host = host.strip("[]")
+    if not is_host(host) or not _is_port(port):
+        msg = f"{text!r} is not HOST or HOST:PORT"
+        raise ServerUnreachableError(msg)
+    return host, int(port)
+
+
+def is_host(text: str) -> bool:
+    """Return whether a text can be an IP address or the name of a host."""
+    try:
+        text.encode("idna")
+    except UnicodeError:  # a part between two dots is empty, or longer than 63 characters
+        return False
+    return bool(text)
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import secrets
 import socket
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from cwndlab.errors import CwndlabError
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.path_view import save_syns, saved_syn
 from cwndlab.measure.wire import protocol, sftp
+from cwndlab.measure.wire.address import is_host
 from cwndlab.measure.wire.control import SessionControl
 from cwndlab.measure.wire.datagrams import prepare, receive
 from cwndlab.measure.wire.exchange import LibraryMissingError
@@ -113,6 +115,9 @@ class Server:
                     self._end(session)
 
     def _listen(self, host: str, port: int) -> socket.socket:
+        if not is_host(host):
+            msg = f"{host!r} is not an address; choose an address of this machine with --host"
+            raise ServerError(msg)
         try:
             listener = socket.create_server(
                 (host, port),
@@ -121,7 +126,13 @@ class Server:
                 dualstack_ipv6=host == _ANY_IPV6,
             )
         except OSError as error:
-            msg = f"cannot listen on {host} port {port}: {error.strerror}; name another --port"
+            is_foreign = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+            remedy = (
+                "choose an address of this machine with --host"
+                if is_foreign
+                else ("choose another --port")
+            )
+            msg = f"cannot listen on {host} port {port}: {error.strerror}; {remedy}"
             raise ServerError(msg) from None
         listener.settimeout(0)
         save_syns(listener)
