@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cwndlab.api.arguments import checked_budget_s, checked_jobs, checked_links
+from cwndlab.api.arguments import checked_budget_s, checked_jobs, checked_links, named
 from cwndlab.api.inquiry import inquire
 from cwndlab.api.spending import BUDGET_S, draws_within, has_time_for
 from cwndlab.errors import ArgumentError
@@ -105,6 +105,8 @@ def advise(  # noqa: PLR0913  each has its default
     if bool(links) == (users is not None):
         msg = "describe the network with either link or users" + (", not both" if links else "")
         raise ValueError(msg)
+    if users is not None:
+        users = named(users, "users", "mobile")
     names = [algorithms] if isinstance(algorithms, str) else algorithms
     wanted = use_named(use)
     goal = wanted.goal.name if wanted.goal else goal

@@ -1,5 +1,6 @@
 """Plot results by one call, such as `results.plot.cwnd(algorithm="cubic")`."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import polars as pl
@@ -7,6 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from cwndlab.errors import ArgumentError
 from cwndlab.figures.canvas import house_style
 from cwndlab.figures.distributions import plot_box, plot_cdf
 from cwndlab.figures.effects import plot_effect
@@ -67,8 +69,9 @@ class Plotter:
 
     def over_time(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the values of any column of the table `samples` over time."""
-        where = self._axes(axes)
         samples, events = self._series(factors)
+        _check_column(column, samples.columns)
+        where = self._axes(axes)
         plot_over_time(where, samples, column, contestant="contestant", events=events)
         where.set_xlabel("Time (s)")
         return where
@@ -80,22 +83,25 @@ class Plotter:
 
     def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the cumulative distribution of a column's values over runs."""
-        where, comparison = self._axes(axes), self._comparison(factors)
+        comparison = self._measured(column, factors)
+        where = self._axes(axes)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_cdf(where, values, column)
         return where
 
     def box(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw box plots of a column's values over runs, with the mean as a cross."""
-        where, comparison = self._axes(axes), self._comparison(factors)
+        comparison = self._measured(column, factors)
+        where = self._axes(axes)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_box(where, values, column)
         return where
 
     def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the mean of a column for each algorithm, with its 95 % confidence interval."""
+        comparison = self._measured(column, factors)
         where = self._axes(axes)
-        plot_bars(where, self._comparison(factors), column)
+        plot_bars(where, comparison, column)
         return where
 
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
@@ -154,6 +160,12 @@ class Plotter:
             raise ValueError(msg)
         return comparisons[0]
 
+    def _measured(self, column: str, factors: dict[str, object]) -> Comparison:
+        """Return the comparison of the selected runs, which have a column of this name."""
+        comparison = self._comparison(factors)
+        _check_column(column, sorted({each for own in comparison.values.values() for each in own}))
+        return comparison
+
     def _series(self, factors: dict[str, object]) -> tuple[pl.DataFrame, pl.DataFrame]:
         comparison = self._comparison(factors)
         samples = comparison.representative_rows(self._results.samples)
@@ -161,6 +173,12 @@ class Plotter:
             msg = "these runs have no time series; configure the study to record samples"
             raise ValueError(msg)
         return samples, comparison.representative_rows(self._results.events)
+
+
+def _check_column(column: object, known: Sequence[str]) -> None:
+    if column not in known:
+        remedy = f"write the name of a column of these runs: {', '.join(known)}"
+        raise ArgumentError(column, "column", remedy)
 
 
 class _Selected:

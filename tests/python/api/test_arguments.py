@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import cwndlab as cw
 
@@ -170,3 +171,24 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     for given in ({"link": table}, {"link": LINK, "algorithm": levels}):
         with pytest.raises(cw.errors.StudyError, match="contains itself"):
             cw.Study(**given)
+
+
+@pytest.mark.parametrize("kind", ["bars", "box", "cdf", "over_time"])
+@pytest.mark.parametrize("column", ["goodput", "", None])
+def test_plot_of_an_unknown_column_is_refused_with_the_known_columns(
+    folder: Path,
+    kind: str,
+    column: Any,  # noqa: ANN401  a wrong type
+) -> None:
+    draw = getattr(cw.open_results(folder).plot, kind)
+    with pytest.raises(cw.errors.ArgumentError, match=r"^column = .*goodput_mbit_s"):
+        draw(column)
+    plt.close(draw("goodput_mbit_s").figure)
+
+
+def test_users_of_a_wrong_type_are_refused_with_an_example() -> None:
+    wrong: Any = 3
+    with pytest.raises(
+        cw.errors.ArgumentError, match='users = 3: write a string, such as "mobile"'
+    ):
+        cw.advise(users=wrong)
