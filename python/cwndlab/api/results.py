@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.results.compaction import shown_labels
 from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
+from cwndlab.results.tables import read_parquet, scan_parquet
 from cwndlab.study.definition import StudyDefinition
 from cwndlab.text.files import checked_path
 from cwndlab.text.toml import read_toml
@@ -61,7 +63,7 @@ class Results:
     @cached_property
     def _matrix(self) -> pl.DataFrame:
         """The table of all runs of the study; it is read when it is first used."""
-        return pl.read_parquet(self._matrix_file, memory_map=False)
+        return read_parquet(self._matrix_file)
 
     @cached_property
     def study(self) -> StudyDefinition:
@@ -265,7 +267,7 @@ class Results:
         logged = self._folder.logged
         frames = []
         if parts := self._folder.parts(table):
-            own = pl.scan_parquet(parts).drop(labels, strict=False)
+            own = scan_parquet(parts).drop(labels, strict=False)
             if logged.done.any():
                 keys = self._folder.numbering.keys(np.flatnonzero(logged.done))
                 own = own.filter(~pl.col("run").is_in(keys.implode()))
@@ -395,4 +397,4 @@ def _identifier(name: str) -> str:
 
 
 def _literal(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+    return "'" + glob.escape(str(path.absolute())).replace("'", "''") + "'"  # no pattern

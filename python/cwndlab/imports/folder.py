@@ -21,7 +21,7 @@ from cwndlab.imports.pattern import REPETITION, SIDE, NamePattern, label
 from cwndlab.imports.socket_statistics import is_socket_statistics, read_socket_statistics
 from cwndlab.imports.table import is_table, read_table
 from cwndlab.results.folder import IMPORT_FILE, MATRIX
-from cwndlab.results.tables import encode_result, split_files, to_parquet
+from cwndlab.results.tables import encode_result, read_parquet, split_files, to_parquet
 from cwndlab.results.writer import Writer
 from cwndlab.schema.direction import Direction
 from cwndlab.text.files import open_as_utf8
@@ -97,7 +97,7 @@ class _ImportedRun:
         parts = [{path.suffix[1:]: path} for path in self.spooled] or self.measurement.parts()
         for part in parts:
             tables = {
-                table: pl.read_parquet(own).to_dict() if isinstance(own, Path) else own
+                table: read_parquet(own).to_dict() if isinstance(own, Path) else own
                 for table, own in part.items()
             }
             found, _ = split_files(key, encode_result(key, tables))

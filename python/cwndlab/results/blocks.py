@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from cwndlab.results.journal import read_records
+from cwndlab.results.tables import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ class Block:
     def read(self) -> pl.DataFrame:
         """Return all rows of this block, including rows that are not valid."""
         if self.at is None:
-            return pl.read_parquet(self.path, memory_map=False)
+            return read_parquet(self.path)
         with self.path.open("rb") as file:
             file.seek(self.at)
             return pl.read_parquet(io.BytesIO(file.read(self.length)))
@@ -108,7 +109,7 @@ def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
-        keys = pl.read_parquet(block.path, columns=["run"], memory_map=False)["run"].rle()
+        keys = read_parquet(block.path, ["run"])["run"].rle()
         lengths = keys.struct.field("len").to_list()
         rows.add(n, numbering.numbers(keys.struct.field("value").to_list()), lengths)
     return Blocks(files, rows.frame())

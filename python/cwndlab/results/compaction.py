@@ -17,7 +17,7 @@ import polars as pl
 
 from cwndlab.results.folder import RUNS, UNUSED
 from cwndlab.results.metrics import run_metrics
-from cwndlab.results.tables import to_parquet
+from cwndlab.results.tables import scan_parquet, to_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -167,7 +167,7 @@ def write_tables(
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
     """Yield start, end and rows of the list of runs (matrix) for each piece of `order`."""
-    lazy = pl.scan_parquet(matrix)
+    lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
         runs = lazy.slice(begin, end - begin).collect().drop("cell")

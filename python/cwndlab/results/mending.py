@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from cwndlab.results.blocks import parts_of
 from cwndlab.results.folder import FILES, MATRIX, RUNS, is_part
+from cwndlab.results.tables import read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,7 +27,7 @@ def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -
         return lost & set(done)
     if MATRIX in damaged:
         return set(done)
-    matrix = pl.read_parquet(folder.path / MATRIX, columns=["run"], memory_map=False)["run"]
+    matrix = read_parquet(folder.path / MATRIX, ["run"])["run"]
     order = [key for key in matrix if key in done]
     places = {key: n for n, key in enumerate(order)}
     for table in tables:

@@ -120,7 +120,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
         yield from itertools.chain([whole], left)
 
     register_io_source(pieces, schema=whole.schema).sink_parquet(
-        path,
+        path.absolute(),
         compression="zstd",
         compression_level=3,
         statistics=False,
@@ -128,9 +128,23 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
     )
 
 
+def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files, whose names are used literally.
+
+    Polars would expand `*`, `?` and `[`, as well as `~` and `file:` at the beginning of a path.
+    """
+    return pl.scan_parquet([path.absolute() for path in paths], glob=False)
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return columns of a Parquet file, whose name is used literally."""
+    wanted = None if columns is None else list(columns)
+    return pl.read_parquet(path.absolute(), columns=wanted, memory_map=False, glob=False)
+
+
 def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
     """Yield the rows of a Parquet file, a few thousand rows at a time."""
-    lazy = pl.scan_parquet(path)
+    lazy = scan_parquet([path])
     lazy = lazy.select(columns) if columns else lazy
     first = 0
     while not (piece := lazy.slice(first, ROWS_AT_ONCE).collect()).is_empty():

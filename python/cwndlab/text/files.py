@@ -32,7 +32,7 @@ def checked_path(
     kind: str = "a folder",
     example: str = "results/demo",
 ) -> Path:
-    """Return an argument that is the path of a folder or file; a leading `~` is expanded.
+    """Return an argument that is the path of a folder or file; a leading `~` of a text is expanded.
 
     Raises:
         ArgumentError: the value is not a path.
@@ -40,7 +40,7 @@ def checked_path(
     if isinstance(value, str | os.PathLike):
         path = os.fspath(value)
         if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
-            return user_path(path)
+            return user_path(path) if isinstance(value, str) else Path(path)
     raise ArgumentError(value, name, f'write the path of {kind}, such as "{example}"')
 
 

@@ -15,6 +15,7 @@ from cwndlab.results.folder import IMPORT_FILE, MATRIX, RUNS, is_part, journals_
 from cwndlab.results.journal import read_records
 from cwndlab.results.lock import LOCK
 from cwndlab.results.manifest import MANIFEST, located, read_manifest
+from cwndlab.results.tables import scan_parquet
 from cwndlab.study.kept import STUDY
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _rows_of_runs(folder: Path, manifest: Manifest) -> int:
 
 
 def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    return int(scan_parquet([path]).select(pl.len()).collect().item())
 
 
 def _described(folder: Path) -> Summary:
