@@ -40,7 +40,7 @@ class UserPath(click.Path):
         return super().convert(user_path(text), param, ctx)
 
 
-class Quantity(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
+class QuantityType(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
     """A number with a unit, which becomes a whole number of the quantity's smallest unit."""
 
     def __init__(self, name: str, parse: Callable[[object], int]) -> None:
@@ -61,9 +61,9 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
             self.fail(str(error), param, ctx)
 
 
-DURATION = Quantity("time", parse_duration)
+DURATION = QuantityType("time", parse_duration)
 """A duration, in nanoseconds."""
-RATE = Quantity("rate", parse_rate)
+RATE = QuantityType("rate", parse_rate)
 """A rate, in bits per second."""
-SHARE = Quantity("share", parse_share)
+SHARE = QuantityType("share", parse_share)
 """A share, in parts per billion."""
