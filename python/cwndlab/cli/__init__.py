@@ -164,7 +164,7 @@ def _complain(message: str) -> None:
 
 
 def _between_words(message: str) -> str:
-    """Wrap a message between words to the terminal's width, if standard error is a terminal."""
+    """Break a message into lines of the terminal's width, if standard error is a terminal."""
     if not sys.stderr.isatty():
         return message
     width = shutil.get_terminal_size().columns

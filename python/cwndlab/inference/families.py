@@ -16,13 +16,13 @@ KINDS = ("any", "wire", "cell", "wifi")
 def families(
     goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any", *, is_smoothed: bool = False
 ) -> list[Family]:
-    """Return the families of one kind that suit a goodput and a minimum round-trip time.
+    """Return the link families of one kind that permit a goodput and a minimum round-trip time.
 
     Args:
         goodput_mbit_s: goodput of the measured flow.
         shortest_rtt_ms: minimum round-trip time of the measured flow.
         kind: kind of links: `any`, `wire`, `cell` or `wifi`.
-        is_smoothed: whether the minimum round-trip time is only that of smoothed samples, which
+        is_smoothed: whether the minimum round-trip time is the minimum of smoothed samples, which
             can contain a large queueing delay.
     """
     here = (goodput_mbit_s, shortest_rtt_ms)

@@ -61,8 +61,8 @@ class Check:
     """Comparison of the measurement with simulations of the inferred links."""
 
     probability: float
-    """Fraction of the simulations that deviate from all other simulations at least as much as
-    the measurement does."""
+    """Fraction of the simulations that deviate from the other simulations at least as much as the
+    measurement deviates from all simulations."""
     worst: str
     """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
     is_above: bool

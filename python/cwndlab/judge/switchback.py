@@ -2,11 +2,11 @@
 
 A block consists of one period with each algorithm, in random order, so that slow changes and busy
 hours of the network affect both algorithms equally. The effect is the mean, over blocks, of the
-difference in utility, with Student's interval. Because the order is random, this mean is unbiased
-for any behaviour of the network (Bojinov, Simchi-Levi and Zhao, Management Science 69, 2023). All
-flows of a period use the same algorithm: if flows of both algorithms shared a queue, they would
-influence each other, and comparing these flows would measure their mutual influence instead of the
-algorithm's effect (Spang et al., IMC 2021).
+difference in utility, with a confidence interval from Student's t distribution. Because the order
+is random, this mean is unbiased, however the network changes with time (Bojinov, Simchi-Levi and
+Zhao, Management Science 69, 2023). All flows of a period use the same algorithm: if flows of both
+algorithms shared a queue, they would influence each other, and comparing these flows would measure
+their mutual influence instead of the algorithm's effect (Spang et al., IMC 2021).
 """
 
 from __future__ import annotations

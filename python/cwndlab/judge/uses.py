@@ -43,10 +43,10 @@ class Use:
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Study keys that the use sets, such as application, direction and duration, with their
-    values."""
+    """Keys of the study that this use sets, with their values: application, direction, duration and
+    others."""
     goal: Goal | None
-    """Goal that measures the quality of the use; None if throughput and delay measure it."""
+    """Goal by which this use is judged; None if it is judged by throughput and delay."""
     columns: tuple[str, ...]
     """Columns of the table `flows` that measure the use, with the most important first."""
     source: str

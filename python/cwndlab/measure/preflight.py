@@ -322,7 +322,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
 
 
 def _window(setting: str | None) -> str | None:
-    """Return the amount of data, in MB, that the largest buffer allows in one round trip."""
+    """Return the amount of data, in MB, that a socket buffer of maximum size allows in flight."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

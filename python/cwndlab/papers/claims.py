@@ -167,7 +167,7 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change; they replace the claim's levels."""
+    """Factor levels that select the changed runs, instead of the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
     """Levels of factors that select both the runs with and the runs without the change."""
     variants: dict[str, str] = Field(default={})

@@ -54,10 +54,10 @@ class Reading:
 
 
 def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Reading:
-    """Measure our number and compare it with the number in the paper.
+    """Compute a number from cwndlab's runs, and compare it with the number in the paper.
 
     Raises:
-        ValueError: the check names an unknown measure.
+        ValueError: the check refers to an unknown measure.
     """
     measure = MEASURES.get(check.measure)
     if measure is None:

@@ -93,7 +93,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows of the table; `runs` contains each run's row in the list of runs (matrix)."""
+        """Add rows to the table; `runs` contains the matrix rows of the runs they belong to."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)

@@ -160,7 +160,7 @@ class _Campaign:
             yield run
 
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the results of a batch of runs that will not be repeated."""
+        """Store the results of the runs of a batch that will not be tried again."""
         entries = []
         self._last_failure = ""
         for outcome in batch.outcomes:

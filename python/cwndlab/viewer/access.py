@@ -87,7 +87,10 @@ class Access:
         own = f"http://{headers.get('Host')}"
         is_elsewhere = site not in ({"same-origin"} if is_post else {"same-origin", "none"})
         if is_elsewhere or (origin is not None and origin != own) or (is_post and origin is None):
-            raise Refused(HTTPStatus.FORBIDDEN, "only the page itself may send requests")
+            raise Refused(
+                HTTPStatus.FORBIDDEN,
+                "this request did not come from the page that cwndlab open shows",
+            )
         if is_post and headers.get_content_type() != JSON:
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body of a POST must be {JSON}")
         if not hmac.compare_digest(self._sent(headers), self._session):

@@ -307,8 +307,8 @@ pub(crate) static ACCESS: Table = Table {
             "keep_alive_ns",
             TIME,
             r#""0 s""#,
-            "time for which the base station continues to send the same grants to a user whose \
-             queue is empty",
+            "time for which the base station continues to send grants of the same size to a user \
+             whose queue has become empty",
         ),
         optional(
             "reports",

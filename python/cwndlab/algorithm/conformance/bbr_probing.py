@@ -195,7 +195,7 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
     )
     shown = ", ".join(f"{step:.0f}" for step in steps[:12])
     yield CaseCheck(
-        "window growth per round trip, in packets, doubles each time",
+        "the window's growth, in packets per round trip, doubles in each round trip",
         doubled >= _GROWTH_IN_THREE,
         shown,
     )

@@ -37,8 +37,8 @@ _APPROACHES, _NEAR_S = 6, 0.3
 """Maximum number of runs that search for the time at which the application must slow down, and the
 accuracy in seconds that ends this search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""If the first `_APPROACHES` runs fail, the application slows down earlier or later in further
-runs, by these multiples of `_STEP_S` seconds."""
+"""Shifts of the time at which the application slows down, in multiples of `_STEP_S` seconds.
+Further runs try them in turn if the first `_APPROACHES` runs fail."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Accepted deviation, in seconds, of the time at which the application begins to limit the sender
 from the time at which the test case requires it."""

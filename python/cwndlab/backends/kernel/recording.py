@@ -1,4 +1,4 @@
-"""Execute runs on this machine's kernel, and record every call of the sender's hooks.
+"""Execute runs on this machine's kernel, and record every call of the sender's algorithm.
 
 The samples of a run show the state of the socket at regular times. The recorded calls also show
 the algorithm's phases, each ACK and each undo of a window reduction, with the kernel's time

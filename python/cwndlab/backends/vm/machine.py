@@ -158,6 +158,15 @@ class VirtualMachine:
             os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
             return path
 
+    def _saved_state(self) -> IO[bytes]:
+        """Open the saved state; boot again if another version of cwndlab has removed it."""
+        try:
+            return self._snapshot.open("rb")
+        except FileNotFoundError:
+            with self._kernel.locked():
+                self._snapshot = self._found() or self._boot()
+                return self._snapshot.open("rb")
+
     def run(
         self, request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()
     ) -> dict[str, bytes]:
@@ -177,7 +186,7 @@ class VirtualMachine:
             tempfile.TemporaryFile() as initial,
             tempfile.TemporaryFile() as disk,
             tempfile.TemporaryFile() as console,
-            self._snapshot.open("rb") as snapshot,
+            self._saved_state() as snapshot,
         ):
             asked.write(content)
             asked.flush()

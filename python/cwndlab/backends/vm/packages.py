@@ -85,7 +85,7 @@ class StockKernel:
         `cong_control` needed `cong_avoid`, too.
         """
         if self._version < _FIRST_WITH_PACING:
-            return f"algorithms can be loaded since Linux 6.0; this is Linux {self.release}"
+            return f"loading an algorithm needs Linux 6.0 or later; this is Linux {self.release}"
         try:
             lines = (self.folder / CONFIGURATION).read_text(encoding="utf-8").splitlines()
         except OSError:
