@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "how-to" / "try-advice.md"
-HEADING = "## Rehearse a whole trial on one machine"
+HEADING = "## Rehearse a trial on one machine"
 
 
 def script() -> str:
