@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.api.repetitions import randomness, resolve_text
@@ -16,7 +16,7 @@ from cwndlab.judge.answer import CLASS, Knowledge, answers
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
 from cwndlab.judge.evidence import Draws, draws_of_link, draws_of_population, write_draws
 from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS, STABILITY
-from cwndlab.judge.populations import expand, load_population, population_of_links
+from cwndlab.judge.populations import load_population, networks_of_draws, population_of_links
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
@@ -86,8 +86,7 @@ class Inquiry:
         if self.population is None:
             return Question(self.goal.name, self.baseline)
         weights = {each.name: each.weight for each in self.population.classes}
-        is_invented = any(each.is_invented for each in self.population.classes)
-        return Question(self.goal.name, self.baseline, weights, is_invented)
+        return Question(self.goal.name, self.baseline, weights, **asdict(self.population.meaning))
 
     def times(self, results: Results) -> Times:
         """Return an estimate of the duration of further runs, based on the runs in `results`."""
@@ -119,13 +118,10 @@ class Inquiry:
             levels = [draw.level() for draw in sample.draws]
             kept = draws_of_link(sample)
         else:
-            drawn = expand(self.population, draws, _SEED)
-            levels = [_in_time(level) for each in drawn for level in each.levels()]
+            drawn = networks_of_draws(self.population, draws, _SEED)
+            levels = [_in_time(level) for draw in drawn for level, _ in draw]
             kept = draws_of_population(
-                [
-                    {each.levels()[n]["name"]: each.users.weight for each in drawn}
-                    for n in range(draws)
-                ]
+                [{level["name"]: weight for level, weight in draw} for draw in drawn]
             )
         changed = {path for level in levels for path in level} | {"factors"}
         base = {key: value for key, value in self.document.items() if key not in changed}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from cwndlab.api.selection import rows_where
 from cwndlab.errors import ArgumentError, ResultsError, UnknownNameError, plural
-from cwndlab.judge.answer import answers, known_of
+from cwndlab.judge.answer import BASELINE, answers, check_baseline, known_of
 from cwndlab.judge.goals import goal_named
 from cwndlab.judge.limits import limits
 from cwndlab.judge.question import read_question
@@ -19,7 +19,7 @@ from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.results.compaction import shown_labels
 from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
 from cwndlab.results.metrics import run_metrics
-from cwndlab.results.tables import read_parquet, scan_parquet
+from cwndlab.results.tables import MEASURED_TABLES, TABLES, read_parquet, scan_parquet
 from cwndlab.study.definition import StudyDefinition
 from cwndlab.text.files import checked_path
 from cwndlab.text.toml import read_toml
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cwndlab.api.plots import Plotter
     from cwndlab.judge.answer import Answers
     from cwndlab.judge.decision import Decision
+    from cwndlab.resolve import Resolved
     from cwndlab.resolve.queues import QueueSize
     from cwndlab.results.manifest import Manifest
 
@@ -135,11 +136,11 @@ class Results:
             metrics = metrics.join(self._flags_of_runs(), on="run", how="left")
         elif self.imported is None and self.study.model.live is not None:
             metrics = metrics.with_columns(pl.lit(None, dtype=pl.String).alias("flags"))
-        return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
+        return rows_where(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
         """Return one row for each flow of each run; `where` selects rows by column values."""
-        return _filtered(self._flows, where)
+        return rows_where(self._flows, where)
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link of each run's path."""
@@ -184,47 +185,45 @@ class Results:
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
         """Return the scenario with these factor values; None for imported results."""
-        if self.imported is not None:
-            return None
-        for each in self.study.cells:
-            if cell.items() <= each.labels.items():
-                found: Mapping[str, Any] = each.resolved.scenario.model_dump(
-                    mode="json", exclude_none=True
-                )
-                return found
-        return None
+        found = self._resolved(cell)
+        return None if found is None else found.scenario.model_dump(mode="json", exclude_none=True)
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
         """Return the queue size of the slowest wired link in a scenario with given factor values.
 
         Return None for imported results, or if the queue has no fixed size.
         """
+        found = self._resolved(cell)
+        if found is None:
+            return None
+        flows = found.scenario.flows
+        direction = flows[0].direction if flows else "forward"
+        return narrowest_queue(found.scenario.path, found.traces, found.server_ns, direction)
+
+    def _resolved(self, cell: Mapping[str, object]) -> Resolved | None:
+        """Return the cell of the study with these factor values; None for imported results."""
         if self.imported is not None:
             return None
-        for each in self.study.cells:
-            if cell.items() <= each.labels.items():
-                scenario = each.resolved.scenario
-                direction = scenario.flows[0].direction if scenario.flows else "forward"
-                found = each.resolved
-                return narrowest_queue(scenario.path, found.traces, found.server_ns, direction)
-        return None
+        cells = (each for each in self.study.cells if cell.items() <= each.labels.items())
+        return next((each.resolved for each in cells), None)
 
-    def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
+    def verdict(self, goal: str | None = None, *, baseline: str | None = None) -> Decision:
         """Decide which algorithm is best for a goal, over all network settings of the study.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
                 `fairness-to-cubic` or `stability`. If None, the goal with which `advise` computed
                 the results, or else a goal that suits the measured quantities.
-            baseline: the algorithm in use today.
+            baseline: the algorithm in use today; if None, `cubic`.
 
         Raises:
             UnknownNameError: the goal does not exist.
+            ArgumentError: the results do not contain `baseline`.
             ResultsError: no run has a result.
         """
         return self.answers(goal, baseline=baseline).together
 
-    def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
+    def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
         """Decide which algorithm is best: for each setting and direction, and for all together.
 
         The arguments and the errors are the same as for `verdict`.
@@ -234,10 +233,12 @@ class Results:
         name = goal if goal or question is None else question.goal
         wanted = goal_named(name) if name else None
         known = known_of(self, weights)
-        found = answers(self, wanted, baseline=baseline, knowledge=known)
+        found = answers(self, wanted, baseline=baseline or BASELINE, knowledge=known)
         if found is None:
             msg = f"{self.path}: no run has a result"
             raise ResultsError(msg)
+        if baseline is not None:
+            check_baseline(found, baseline)
         return found
 
     @property
@@ -258,7 +259,14 @@ class Results:
         return sorted(logged.union(self._folder.tables()) - {"runs"})
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table as a lazy frame, without the columns of the factors."""
+        """Return a table as a lazy frame, without the columns of the factors.
+
+        Raises:
+            UnknownNameError: results have no table of this name.
+        """
+        known = sorted({*TABLES, *MEASURED_TABLES, *self.tables})
+        if table not in known:
+            raise UnknownNameError(table, known, f"tables: {', '.join(known)}", kind="table")
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
@@ -345,12 +353,12 @@ class Results:
         names = self._shown_factors(own)
         # Exclude unwanted runs before reading any row.
         early = {name: value for name, value in where.items() if name in {"run", *names.values()}}
-        matrix = _filtered(self._finished.drop("cell").rename(names), early)
+        matrix = rows_where(self._finished.drop("cell").rename(names), early)
         late = {name: value for name, value in where.items() if name not in early}
         if matrix.height < self._matrix.height:
             lazy = lazy.filter(pl.col("run").is_in(matrix["run"].to_list()))
         rows = matrix.lazy().join(lazy, on="run", how="inner", maintain_order="left_right")
-        return _filtered(rows.collect(), late)
+        return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
         """Return the name under which each factor becomes a column of a table."""
@@ -373,23 +381,6 @@ def open_results(path: str | Path) -> Results:
         ResultsError: the folder contains no results that this version can read.
     """
     return Results(path)
-
-
-def _filtered(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
-    for name, value in where.items():
-        if name not in frame.columns:
-            shown = f"columns of this table: {', '.join(frame.columns)}"
-            raise UnknownNameError(name, frame.columns, shown, kind="column")
-        values = [value]
-        if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-            values = list(value)
-        try:
-            wanted = pl.Series(values, dtype=frame.schema[name])
-        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            remedy = f"write a value of the column, which has the type {frame.schema[name]}"
-            raise ArgumentError(value, name, f"{remedy}, or a list of values") from None
-        frame = frame.filter(pl.col(name).is_in(wanted.implode()))
-    return frame
 
 
 def _identifier(name: str) -> str:

@@ -19,7 +19,6 @@ from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
 from cwndlab.cli.value_types import DURATION, UserPath
-from cwndlab.judge.comparison import contestants_of
 from cwndlab.judge.sentences import first_look
 from cwndlab.judge.uses import use_named
 from cwndlab.text.linkspec import trace_line
@@ -147,8 +146,8 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     if results is not None:
         opened = open_results(results)
         own = use_named(use).goal
-        answers = opened.answers(own.name if own else goal, baseline=baseline)
-        _check_baseline(baseline, answers)
+        wanted = baseline if _is_given("baseline") else None
+        answers = opened.answers(own.name if own else goal, baseline=wanted)
     else:
         names = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
         advice = advise(
@@ -171,14 +170,6 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
         print_answers(answers, output_format)
     if is_applied:
         apply_winner(answers.together)
-
-
-def _check_baseline(baseline: str, answers: Answers) -> None:
-    """Refuse a baseline that the user has set, but that the results do not contain."""
-    names = contestants_of(each.comparison for each in answers.settings)
-    if _is_given("baseline") and baseline not in names:
-        msg = f"--baseline {baseline}: these results contain only {', '.join(names)}"
-        raise click.UsageError(msg)
 
 
 def _is_given(option: str) -> bool:

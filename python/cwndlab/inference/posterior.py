@@ -295,7 +295,8 @@ def population(
             "source": f"one of {len(draws)} equally probable links of a fit: {family.title}",
         }
         users.append(user | ({"set": settings} if settings else {}))
-    return {"title": heading, "description": note, "users": users}
+    kind = {"classes": "estimates", "explained": widening == 1}
+    return {"title": heading, "description": note, **kind, "users": users}
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:

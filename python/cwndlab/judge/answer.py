@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from cwndlab.errors import ArgumentError
 from cwndlab.judge.coexistence import judge_coexistence
-from cwndlab.judge.comparison import flows_of
+from cwndlab.judge.comparison import contestants_of, flows_of
 from cwndlab.judge.decision import Decision, GainsAndCosts, decide, runs_of
 from cwndlab.judge.directions import compare_directions
 from cwndlab.judge.evidence import networks
@@ -132,6 +133,14 @@ def answers(
         record = pooled(each.decision.reality for each in found)
         together = replace(together, reality=record)
     return Answers(tuple(found), together or found[0].decision)
+
+
+def check_baseline(found: Answers, baseline: str) -> None:
+    """Raise an ArgumentError if the answers do not compare algorithms with `baseline`."""
+    names = contestants_of(each.comparison for each in found.settings)
+    if baseline not in names:
+        remedy = f"these results contain only {', '.join(names)}"
+        raise ArgumentError(baseline, "baseline", remedy)
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:

@@ -151,8 +151,17 @@ class Decision:
 
     @property
     def robust(self) -> float | None:
-        """Probability that the algorithm named first is nearly the best on similar networks."""
-        return None if self.networks is None else self.networks.is_good
+        """Probability that the algorithm named first is nearly the best on similar networks.
+
+        None if it is unknown: if no similar networks were simulated, or if the networks were
+        inferred from a measurement that they do not explain.
+        """
+        return None if self.networks is None or self.is_unexplained else self.networks.is_good
+
+    @property
+    def is_unexplained(self) -> bool:
+        """True if the networks were inferred from a measurement that they do not explain."""
+        return self.population is not None and not self.population.meaning.is_explained
 
     @property
     def sure(self) -> float | None:

@@ -93,10 +93,15 @@ def safest_sentence(decision: Decision) -> str:
 def meaning_of_robust(decision: Decision) -> str:
     """Return what the probability of the line "robust" means."""
     networks = decision.networks
+    if decision.is_unexplained:
+        return say("robust unexplained")
     if networks is None:
         return say("robust unknown")
     first = quoted(decision.first or "")
-    meaning = say("robust", name=first, zone=percent(ZONE), draws=networks.draws)
+    population = decision.population
+    is_estimated = population is not None and population.meaning.are_estimates
+    template = "robust of estimates" if is_estimated else "robust"
+    meaning = say(template, name=first, zone=percent(ZONE), draws=networks.draws)
     if not is_safer_elsewhere(decision):
         return meaning
     share = probability(networks.is_safest_good)

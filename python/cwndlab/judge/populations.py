@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from cwndlab.errors import CwndlabError, StudyError, UnknownNameError
 from cwndlab.judge.sampling import Sample, vary
+from cwndlab.judge.weighing import Meaning
 from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.users import WrittenPopulation
 from cwndlab.study import matrix
@@ -62,6 +64,16 @@ class Population:
 
     title: str
     classes: tuple[Class, ...]
+    are_estimates: bool = False
+    """True if the classes are estimates of one network, and the weights their probabilities."""
+    is_explained: bool = True
+    """False if the networks were inferred from a measurement that they do not explain."""
+
+    @property
+    def meaning(self) -> Meaning:
+        """Meaning of the classes and of their weights."""
+        is_invented = any(each.is_invented for each in self.classes)
+        return Meaning(is_invented, self.are_estimates, self.is_explained)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -133,6 +145,27 @@ def expand(
     )
 
 
+def networks_of_draws(
+    population: Population, draws: int, seed: int
+) -> list[list[tuple[dict[str, Any], float]]]:
+    """Return the networks of each draw: a named level of a study's factor, and its weight.
+
+    If the classes are users, a draw has one network for each class. If the classes are estimates of
+    one network, a draw is one network: the estimates take turns, in proportion to their
+    probabilities. Arguments and errors are the same as for `expand`.
+    """
+    drawn = expand(population, draws, seed)
+    levels = [each.levels() for each in drawn]
+    if not population.are_estimates:
+        return [
+            [(own[n], each.users.weight) for own, each in zip(levels, drawn, strict=True)]
+            for n in range(draws)
+        ]
+    middles = (np.arange(draws) + 0.5) / draws
+    turns = np.searchsorted(np.cumsum(population.weights)[:-1], middles)
+    return [[(levels[turn][n], 1.0)] for n, turn in enumerate(turns)]
+
+
 def _read(path: Path) -> Population:
     source = TomlSource.read(path)
     try:
@@ -151,7 +184,8 @@ def _read(path: Path) -> Population:
         found = Class(each.name, link, each.weight / total, each.basis, each.set, is_invented)
         _check(found, ("users", n), source)
         classes.append(found)
-    return Population(written.title or path.stem, tuple(classes))
+    are_estimates = written.classes == "estimates"
+    return Population(written.title or path.stem, tuple(classes), are_estimates, written.explained)
 
 
 def _check(users: Class, key: KeyPath, source: TomlSource) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from cwndlab.errors import ResultsError
-from cwndlab.judge.weighing import Weights
+from cwndlab.judge.weighing import Meaning, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +33,14 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
-    """True if the weight of any class of users was invented, not taken from a source."""
+    """See `cwndlab.judge.weighing.Meaning`, as for the next two."""
+    are_estimates: bool = False
+    is_explained: bool = True
 
     def weights_of_users(self) -> Weights | None:
         """Return the weights of the classes of users; None for a single network."""
-        return Weights(self.weights, is_invented=self.is_invented) if self.weights else None
+        meaning = Meaning(self.is_invented, self.are_estimates, self.is_explained)
+        return Weights(self.weights, meaning) if self.weights else None
 
     def write(self, folder: Path) -> None:
         """Store the question in the folder of its results."""

@@ -130,8 +130,7 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
     else:
         meaning = say("repeatable", name=first, pairs=decision.pairs)
         repeatable = Line("repeatable", probability(decision.repeatable), meaning)
-    networks = decision.networks
-    value = "-" if networks is None else probability(networks.is_good)
+    value = "-" if decision.robust is None else probability(decision.robust)
     robust = Line("robust", value, meaning_of_robust(decision))
     reality = decision.reality
     if reality is None:
@@ -246,10 +245,11 @@ def _population(decision: Decision) -> list[str]:
     if population is None or first is None:
         return []
     found = []
+    are_estimates = population.meaning.are_estimates
     if (loser := population.loser) is not None:
         found.append(
             say(
-                "loser",
+                "loser of estimates" if are_estimates else "loser",
                 name=loser.name,
                 best=quoted(loser.best),
                 weight=percent(loser.weight),
@@ -258,7 +258,7 @@ def _population(decision: Decision) -> list[str]:
             )
         )
     turns = [each for each in population.turns if each.instead not in decision.best]
-    if turns:
+    if turns and not are_estimates:
         turn = turns[0]
         found.append(
             say(
@@ -268,7 +268,7 @@ def _population(decision: Decision) -> list[str]:
                 side="exceeds" if turn.side == "above" else "is below",
                 at=percent(turn.at),
                 instead=quoted(turn.instead),
-                invented=say("invented") if population.is_invented else "",
+                invented=say("invented") if population.meaning.is_invented else "",
             )
         )
     return found
@@ -281,19 +281,28 @@ def first_look(decision: Decision) -> str:
 
 
 def _how_sure(decision: Decision) -> str:
+    if decision.is_unexplained:
+        return say("unexplained", name=quoted(decision.first or ""))
     if decision.pairs == 0:
         return say("nothing differs" if decision.is_measured else "nothing random")
     if decision.repeatable is None:
         return say("too few", runs=_runs(decision))
     if decision.sure is None:
-        if decision.repeatable < SURE:
-            weakest = say("not repeatable", share=probability(decision.repeatable))
-            return say("not sure", sure=probability(decision.repeatable), weakest=weakest)
-        return say("measured only" if decision.is_measured else "this link only")
+        return _on_these_networks(decision, decision.repeatable)
     if decision.is_sure:
         template = "sure in simulation" if decision.reality is None else "sure"
         return say(template, sure=probability(decision.sure))
     return say("not sure", sure=probability(decision.sure), weakest=_weakest(decision))
+
+
+def _on_these_networks(decision: Decision, repeatable: float) -> str:
+    """Return how sure a decision is if nothing is known about similar networks."""
+    if repeatable < SURE:
+        weakest = say("not repeatable", share=probability(repeatable))
+        return say("not sure", sure=probability(repeatable), weakest=weakest)
+    if decision.is_measured:
+        return say("measured only")
+    return say("this link only" if decision.population is None else "these links only")
 
 
 def _weakest(decision: Decision) -> str:

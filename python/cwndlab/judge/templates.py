@@ -41,6 +41,13 @@ TEMPLATES = {
     "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; similar networks were not simulated",
+    "these links only": (
+        "in simulation of exactly these networks; similar networks were not simulated"
+    ),
+    "unexplained": (
+        "in simulation of links that do not explain your measurement; measure {name} on your "
+        "network before you use it"
+    ),
     "measured only": "as measured on exactly this network; similar networks were not simulated",
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
@@ -70,6 +77,10 @@ TEMPLATES = {
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
         "{best} is worth {regret} {first}."
     ),
+    "loser of estimates": (
+        "Your network may also be {name} (probability {weight}), for which {best} is worth "
+        "{regret} {first}."
+    ),
     "times": "{times} times as much as",
     "more": "{share} more than",
     (
@@ -92,6 +103,11 @@ TEMPLATES = {
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
+    "robust of estimates": (
+        "share of {draws} networks that your measurement allows on which {name} is within {zone} "
+        "of the best"
+    ),
+    "robust unexplained": "unknown: the simulated links do not explain your measurement",
     "robust of another": "{meaning} ({safest}: {share})",
     "robust unknown": "similar networks were not simulated (cwndlab advise simulates them)",
     "reality": (

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """Meaning of the classes of a population, and of their weights."""
+
+    is_invented: bool = False
+    """True if the weight of any class of users was invented, not taken from a source."""
+    are_estimates: bool = False
+    """True if the classes are estimates of one network, and the weights their probabilities."""
+    is_explained: bool = True
+    """False if the networks were inferred from a measurement that they do not explain."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClassView:
     """Effect of a recommendation on one class of users."""
 
@@ -52,8 +64,7 @@ class PopulationView:
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
     """Weights of classes that would change the recommendation; the smallest change comes first."""
-    is_invented: bool
-    """True if the weight of any class of users was invented, not taken from a source."""
+    meaning: Meaning
 
     @property
     def loser(self) -> ClassView | None:
@@ -83,7 +94,9 @@ class PopulationView:
                 }
                 for each in self.turns
             ],
-            "weights_are_invented": self.is_invented,
+            "weights_are_invented": self.meaning.is_invented,
+            "are_estimates": self.meaning.are_estimates,
+            "is_explained": self.meaning.is_explained,
         }
 
 
@@ -93,12 +106,12 @@ class Weights:
 
     shares: Mapping[str, float]
     """Weights by class name; their sum is 1."""
-    is_invented: bool
+    meaning: Meaning
 
 
 def equal_weights(names: Sequence[str]) -> Weights:
     """Return equal weights for classes whose weights are unknown."""
-    return Weights(dict.fromkeys(names, 1 / len(names)), is_invented=True)
+    return Weights(dict.fromkeys(names, 1 / len(names)), Meaning(is_invented=True))
 
 
 def decide_population(
@@ -137,7 +150,7 @@ def decide_population(
         WeightTurn(turn.class_name, turn.weight, turn.at, turn.side, names[turn.other])
         for turn in found.turns
     )
-    view = PopulationView(classes, turns, weights.is_invented)
+    view = PopulationView(classes, turns, weights.meaning)
     old, new = decision.baseline, decision.first
     is_step = old is not None and old != new and goal.gain == THROUGHPUT.gain
     change = step_of_runs(names, together, goal, old, new) if old and is_step else None

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLES = ("flows", "links", "samples", "events", "acks")
+MEASURED_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
+"""Additional tables of runs on a kernel or a real network."""
 
 ROWS_AT_ONCE = 1 << 14
 """Maximum number of rows in memory while a large file is read or written."""

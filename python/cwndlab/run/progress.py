@@ -175,8 +175,9 @@ class Lines:
         self._said_s = now_s
         pace_s = (now_s - self._began_s) / (self._done - self._done_before)
         left = format_eta((self._total - self._done) * pace_s)
+        last = f" ({what})" if what else ""
         print(
-            f"{self._title}: {self._done:,} of {self._total:,} {self._units}, {left} left ({what})",
+            f"{self._title}: {self._done:,} of {self._total:,} {self._units}, {left} left{last}",
             file=self._file,
             flush=True,
         )

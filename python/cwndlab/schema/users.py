@@ -14,7 +14,7 @@ source = "our logs of March"
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -59,6 +59,16 @@ class WrittenPopulation(Model):
     description: str = Field(
         default="",
         description="description, in a few sentences, of the users that this population represents",
+    )
+    classes: Literal["users", "estimates"] = Field(
+        default="users",
+        description="`users`: each class consists of users with similar networks. `estimates`: "
+        "each class is an estimate of one and the same network, and its weight is a probability",
+    )
+    explained: bool = Field(
+        default=True,
+        description="false if the links do not explain the measurement from which they were "
+        "inferred, so that advice based on them is never called sure",
     )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
         description="classes of users with similar networks"

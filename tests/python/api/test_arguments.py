@@ -62,6 +62,18 @@ def test_a_backend_or_an_executor_of_a_wrong_type_is_refused(folder: Path, name:
         study.run(folder, **wrong)
 
 
+def test_a_baseline_or_a_table_that_the_results_lack_is_refused(folder: Path) -> None:
+    results = cw.open_results(folder)
+    for call in (results.answers, results.verdict):
+        with pytest.raises(cw.errors.ArgumentError, match="results contain only reno"):
+            call(baseline="nope")
+        call(baseline="reno")
+        call()  # the default, cubic, need not be there
+    with pytest.raises(cw.errors.UnknownNameError, match='unknown table "flow"; did you mean flow'):
+        results.scan("flow")
+    assert results.scan("probes").collect().is_empty()
+
+
 def test_a_text_that_no_file_can_contain_is_refused() -> None:
     for key in ("title", "link", "algorithm"):
         arguments: dict[str, Any] = {"link": LINK, "algorithm": "reno", key: "a\ud800"}

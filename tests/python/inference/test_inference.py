@@ -296,8 +296,12 @@ def test_an_unexplained_fit_writes_wider_links() -> None:
     assert np.array([point for _, point in wide]).std(axis=0) == pytest.approx(
         3 * near.std(axis=0), rel=0.15
     )
-    assert "widened by a factor of 3" in population(wide, "here", 30.0, 3.0)["description"]
-    assert "widened" not in population(wide, "here", 30.0, 1.0)["description"]
+    written = population(wide, "here", 30.0, 3.0)
+    assert "widened by a factor of 3" in written["description"]
+    assert (written["classes"], written["explained"]) == ("estimates", False)
+    written = population(wide, "here", 30.0, 1.0)
+    assert "widened" not in written["description"]
+    assert written["explained"]
 
 
 def test_the_next_measurement_is_the_one_that_tells_the_links_apart() -> None:

@@ -13,6 +13,7 @@ from cwndlab.errors import CoreMissingError, StudyError, UnknownNameError
 from cwndlab.judge.populations import (
     expand,
     load_population,
+    networks_of_draws,
     population_of_links,
     population_of_settings,
     populations,
@@ -103,6 +104,21 @@ def test_a_file_of_users() -> None:
         assert path.kind == "wire"
         assert path.forward[0].delay_ns == 49_000_000  # the file is in the population's folder
         assert cell.resolved.scenario.duration_ns == 20 * 10**9
+
+
+def test_estimates_of_one_network_take_turns_in_proportion_to_their_probabilities() -> None:
+    Path("there/users.toml").write_text(FILE)
+    users = networks_of_draws(load_population("there/users.toml"), DRAWS, 1)
+    assert [len(draw) for draw in users] == [2] * DRAWS
+    assert [weight for _, weight in users[0]] == [0.75, 0.25]
+    Path("there/users.toml").write_text(f'classes = "estimates"\nexplained = false\n{FILE}')
+    population = load_population("there/users.toml")
+    assert (population.meaning.are_estimates, population.meaning.is_explained) == (True, False)
+    drawn = networks_of_draws(population, DRAWS, 1)
+    assert [(len(draw), draw[0][1]) for draw in drawn] == [(1, 1.0)] * DRAWS
+    names = [draw[0][0]["name"].partition(",")[0] for draw in drawn]
+    assert (names.count("phones"), names.count("far")) == (9, 3)
+    assert len({draw[0][0]["name"] for draw in drawn}) == DRAWS
 
 
 def test_the_files_of_the_docs_hold() -> None:

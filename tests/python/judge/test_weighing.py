@@ -1,12 +1,15 @@
 """An answer for classes of users names the class that loses, and the weight that changes it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cwndlab.judge.decision import GainsAndCosts
 from cwndlab.judge.goals import BALANCE, THROUGHPUT
-from cwndlab.judge.sentences import sentences
-from cwndlab.judge.weighing import Weights, decide_population, equal_weights
+from cwndlab.judge.networks import Networks
+from cwndlab.judge.sentences import certainty, headline, sentences
+from cwndlab.judge.weighing import Meaning, Weights, decide_population, equal_weights
 from made_up import around
 
 NAMES = ("cubic", "bbr")
@@ -20,7 +23,7 @@ def runs(cubic: float, bbr: float) -> GainsAndCosts:
 
 def test_a_class_that_the_best_mean_starves_is_named() -> None:
     by_class = {"phones": runs(10, 20), "laptops": runs(10, 20), "boats": runs(10, 1)}
-    weights = Weights({"phones": 0.5, "laptops": 0.4, "boats": 0.1}, is_invented=False)
+    weights = Weights({"phones": 0.5, "laptops": 0.4, "boats": 0.1}, Meaning())
     decision = decide_population(NAMES, by_class, weights, THROUGHPUT, "cubic")
     assert decision.best == ("bbr",)
     assert decision.population is not None
@@ -46,6 +49,35 @@ def test_nobody_loses_where_all_classes_agree() -> None:
     # Mean of logarithms: a factor of sqrt(2 x 1.6) = 1.789.
     assert decision.step is not None
     assert decision.step.changes["goodput_mbit_s"].estimate == pytest.approx(0.789, abs=0.02)
+
+
+def test_estimates_are_alternatives_and_not_users() -> None:
+    by_class = {"link 1": runs(10, 20), "link 2": runs(10, 20), "link 3": runs(10, 1)}
+    shares = {"link 1": 0.5, "link 2": 0.4, "link 3": 0.1}
+    estimates = Weights(shares, Meaning(are_estimates=True))
+    near = Networks(24, 0.9, 0.9, {"bbr": 0.0, "cubic": 0.5}, ())
+    decision = decide_population(NAMES, by_class, estimates, THROUGHPUT, "cubic")
+    decision = replace(decision, networks=near)
+    said = " ".join(sentences(decision))
+    other = "for which cubic is worth 10 times as much as bbr."
+    assert f"Your network may also be link 3 (probability 10 %), {other}" in said
+    assert "of the users" not in said
+    assert "networks that your measurement allows" in certainty(decision)[1].meaning
+    assert (decision.robust, decision.sure) == (0.9, 0.9)
+
+
+def test_estimates_that_explain_nothing_are_never_sure() -> None:
+    by_class = {"link 1": runs(10, 20), "link 2": runs(10, 20)}
+    weights = Weights(
+        {"link 1": 0.5, "link 2": 0.5}, Meaning(are_estimates=True, is_explained=False)
+    )
+    near = Networks(24, 1.0, 1.0, {"bbr": 0.0, "cubic": 0.5}, ())
+    decision = decide_population(NAMES, by_class, weights, THROUGHPUT, "cubic")
+    decision = replace(decision, networks=near)
+    assert (decision.repeatable, decision.robust, decision.sure) == (1.0, None, None)
+    assert not decision.is_sure
+    assert "links that do not explain your measurement; measure bbr" in headline(decision)
+    assert certainty(decision)[1].value == "-"
 
 
 def test_the_change_of_a_population_shows_the_delay_where_it_has_a_price() -> None:
