@@ -20,6 +20,13 @@ def test_plain_lines_tell_how_far_and_how_long_still() -> None:
     assert told.endswith(" left (cubic, 1 Mbit/s)\n")
 
 
+def test_a_line_without_a_run_has_no_parentheses() -> None:
+    out = io.StringIO()
+    with Lines("simulations", 100, 0, out, interval_s=0.0) as lines:
+        lines.advance("", 10)
+    assert out.getvalue().endswith(" left\n")
+
+
 def test_the_units_are_told_if_they_are_not_runs() -> None:
     out, drawn = io.StringIO(), io.StringIO()
     with Lines("home", 48, 0, out, interval_s=0.0, units="pieces") as lines:
