@@ -8,9 +8,11 @@ of queueing delay compared with the true link, how often 90 % intervals contain 
 the errors of two simpler predictions: the nearest preset, and CUBIC's own results. For each goal,
 the program prints how often the decision on the inferred links contains the algorithm with the
 highest mean utility on the true link, the number of algorithms that the decision names, and the
-number of algorithms whose true utility is within the indifference zone of the highest. With
---ranks, the program counts the ranks of the true parameters among the inferred parameters, on wires
-drawn from the prior: a calibrated fit has uniform ranks (Talts and others 2018).
+number of algorithms whose true utility is within the indifference zone of the highest. It also
+prints how often the algorithm named first is nearly the best in truth, beside the share of inferred
+links on which it is. With --ranks, the program counts the ranks of the true parameters among the
+inferred parameters, on wires drawn from the prior: a calibrated fit has uniform ranks (Talts and
+others 2018).
 """
 
 from __future__ import annotations
@@ -81,6 +83,13 @@ class Named:
     """Number of algorithms whose true utility is within the indifference zone of the highest."""
     loss: float
     """True loss of mean utility with the algorithm that the decision names first."""
+    robust: float
+    """Share of the inferred links on which this algorithm is nearly the best."""
+
+    @property
+    def is_good(self) -> bool:
+        """True if the algorithm that the decision names first is nearly the best in truth."""
+        return self.loss <= ZONE
 
 
 @dataclass
@@ -123,6 +132,12 @@ class Score:
                 f"{len(named)}, with {np.mean([n.names for n in named]):.2f} names; "
                 f"{np.mean([n.true_names for n in named]):.2f} are within the zone; "
                 f"loss of utility p95 {100 * np.quantile([n.loss for n in named], 0.95):.1f} %"
+            )
+            print(
+                f"decision, {goal}: the first is nearly the best in "
+                f"{sum(n.is_good for n in named)} of {len(named)}, with a stated probability of "
+                f"{np.mean([n.robust for n in named]):.2f} in the mean; "
+                f"Brier score {np.mean([(n.robust - n.is_good) ** 2 for n in named]):.3f}"
             )
         print(f"explained: {sum(self.explained)} of {len(self.explained)}")
         print(f"unexplained, or all intervals right: {sum(self.honest)} of {len(self.honest)}")
@@ -258,6 +273,8 @@ def compare(
     )
     for goal in (THROUGHPUT, BALANCE, LATENCY):
         best = decide_runs(CANDIDATES, on_inferred, goal, "cubic").best
+        by_link = on_inferred.utilities(goal)
+        own = by_link[CANDIDATES.index(best[0])] if best else np.full(by_link.shape[1], -np.inf)
         utility = dict(zip(CANDIDATES, on_true.utilities(goal).mean(axis=1), strict=True))
         most_useful = max(utility.values())
         named = Named(
@@ -265,6 +282,7 @@ def compare(
             has_best=max(utility, key=lambda name: utility[name]) in best,
             true_names=sum(each > most_useful - ZONE for each in utility.values()),
             loss=most_useful - utility[best[0]] if best else float("inf"),
+            robust=float((own >= by_link.max(axis=0) - ZONE).mean()),
         )
         score.add("decisions", goal.name, named)
     said += [f"{name} right {sum(each)} of {len(each)}" for name, each in right.items()]
