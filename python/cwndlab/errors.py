@@ -45,6 +45,7 @@ class ArgumentError(CwndlabError, ValueError):
     def __init__(self, value: object, name: str, remedy: str) -> None:
         """Create a message with the argument's name, the refused value, and the remedy."""
         super().__init__(f"{name} = {value!r}: {remedy}")
+        self.remedy = remedy
 
 
 class StudyError(CwndlabError):

@@ -201,8 +201,8 @@ def clients_population(
             f" The spread of the links is widened by a factor of up to {widest:.2g}, because the "
             "links do not fully explain the log."
         )
-    explained = {"explained": widest == 1}
-    return {"title": heading, "description": note, **explained, "users": users}
+    kind = {"classes": "users" if len(clients) > 1 else "estimates", "explained": widest == 1}
+    return {"title": heading, "description": note, **kind, "users": users}
 
 
 def _is_usable(flow: MeasuredFlow) -> bool:

@@ -72,9 +72,10 @@ class Inquiry:
         Raises:
             ResultsError: no run has a result.
         """
-        results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
         question = self._question()
+        self.folder.mkdir(parents=True, exist_ok=True)
         question.write(self.folder)
+        results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
         alone = Knowledge(weights=question.weights_of_users())
         found = answers(results, self.goal, baseline=self.baseline, knowledge=alone)
         if found is None:
@@ -119,7 +120,8 @@ class Inquiry:
             kept = draws_of_link(sample)
         else:
             drawn = networks_of_draws(self.population, draws, _SEED)
-            levels = [_in_time(level) for draw in drawn for level, _ in draw]
+            different = {level["name"]: level for draw in drawn for level, _ in draw}
+            levels = [_in_time(level) for level in different.values()]
             kept = draws_of_population(
                 [{level["name"]: weight for level, weight in draw} for draw in drawn]
             )
@@ -197,7 +199,10 @@ def inquire(  # noqa: PLR0913, PLR0917  the parts of a question
         levels = [{**_times(each.link, direction), **each.level()} for each in population.classes]
         document |= {"factors": {CLASS: levels}}
         title = population.title
-    name = hashlib.sha256(repr(sorted(document.items(), key=str)).encode()).hexdigest()[:8]
+    asked = repr(sorted(document.items(), key=str))
+    if population is not None:
+        asked += repr((population.weights, population.meaning))
+    name = hashlib.sha256(asked.encode()).hexdigest()[:8]
     document |= {"id": f"advise-{name}", "title": f"{title}: {goal.title.lower()}"}
     where = folder or default_folder(Study(**document, repetitions=1))
     link = "" if population is not None else links[0]

@@ -214,7 +214,8 @@ class Results:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
                 `fairness-to-cubic` or `stability`. If None, the goal with which `advise` computed
                 the results, or else a goal that suits the measured quantities.
-            baseline: the algorithm in use today; if None, `cubic`.
+            baseline: the algorithm in use today. If None, the one that was given to `advise`, or
+                else `cubic`.
 
         Raises:
             UnknownNameError: the goal does not exist.
@@ -228,12 +229,15 @@ class Results:
 
         The arguments and the errors are the same as for `verdict`.
         """
+        if baseline is not None and not isinstance(baseline, str):
+            raise ArgumentError(baseline, "baseline", "write the name of an algorithm")
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
         name = goal if goal or question is None else question.goal
         wanted = goal_named(name) if name else None
         known = known_of(self, weights)
-        found = answers(self, wanted, baseline=baseline or BASELINE, knowledge=known)
+        usual = BASELINE if question is None else question.baseline
+        found = answers(self, wanted, baseline=baseline or usual, knowledge=known)
         if found is None:
             msg = f"{self.path}: no run has a result"
             raise ResultsError(msg)

@@ -14,7 +14,7 @@ from cwndlab import core
 from cwndlab.api.study import Study
 from cwndlab.api.two_hosts import HostPeriods
 from cwndlab.errors import ResultsError
-from cwndlab.judge.answer import class_of
+from cwndlab.judge.answer import BASELINE, class_of
 from cwndlab.judge.comparison import flows_of
 from cwndlab.judge.decision import runs_of
 from cwndlab.judge.evidence import read_draws, utilities_by_draw
@@ -105,23 +105,36 @@ class Design:
 
 
 def register(
-    results: Results, challenger: str | None, baseline: str, design: Design, goal: str | None = None
+    results: Results,
+    challenger: str | None,
+    baseline: str | None,
+    design: Design,
+    goal: str | None = None,
 ) -> RegisteredPrediction:
     """Predict, from results of `advise` or `compare`, the outcome on a similar real network.
 
     Args:
         results: results of simulations; results of `advise` also contain similar networks.
         challenger: the algorithm that the trial tests. If None, the recommended algorithm.
-        baseline: the algorithm in use today.
+        baseline: the algorithm in use today. If None, the baseline of the results, or else `cubic`.
         design: the design of the trial.
         goal: the goal of the comparison. If None, the goal of the results.
 
     Raises:
+        ArgumentError: the results do not contain the baseline.
         ResultsError: the results do not contain an algorithm, the goal cannot be tested in a
-            trial, or the challenger equals the baseline.
+            trial, the challenger equals the baseline, or the simulated links do not explain the
+            measurement from which they were inferred.
     """
     answers = results.answers(goal, baseline=baseline)
     decision = answers.together
+    if not decision.is_explained:
+        msg = (
+            f"{results.path}: the simulated links do not explain the measurement, so they predict "
+            "nothing with a known probability; compare the algorithms with `cwndlab live` instead"
+        )
+        raise ResultsError(msg)
+    baseline = baseline or decision.baseline or BASELINE
     if decision.goal.gain != THROUGHPUT.gain:
         msg = (
             f"a trial compares throughput and delay, not {decision.goal.name}; add --goal "

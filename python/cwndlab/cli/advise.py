@@ -19,6 +19,7 @@ from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
 from cwndlab.cli.value_types import DURATION, UserPath
+from cwndlab.errors import ArgumentError
 from cwndlab.judge.sentences import first_look
 from cwndlab.judge.uses import use_named
 from cwndlab.text.linkspec import trace_line
@@ -146,8 +147,13 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     if results is not None:
         opened = open_results(results)
         own = use_named(use).goal
-        wanted = baseline if _is_given("baseline") else None
-        answers = opened.answers(own.name if own else goal, baseline=wanted)
+        asked = goal if _is_given("goal") else None
+        today = baseline if _is_given("baseline") else None
+        try:
+            answers = opened.answers(own.name if own else asked, baseline=today)
+        except ArgumentError as error:
+            msg = f"--baseline {baseline}: {error.remedy}"
+            raise click.UsageError(msg) from None
     else:
         names = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
         advice = advise(

@@ -19,7 +19,7 @@ from cwndlab.api.trial import (
     run_on_server,
     spread_of,
 )
-from cwndlab.cli.answers import GOALS, baseline_option
+from cwndlab.cli.answers import GOALS
 from cwndlab.cli.live_options import LiveOptions, live_options
 from cwndlab.cli.output import command_line, format_option, print_rows, print_text, prose, say
 from cwndlab.cli.study_options import study_option
@@ -71,7 +71,11 @@ def trial_command() -> None:
 @click.option(
     "--challenger", metavar="NAME", help="Algorithm to test.  [default: the recommended algorithm]"
 )
-@baseline_option
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="Algorithm in use today.  [default: the baseline of RESULTS, or else cubic]",
+)
 @click.option(
     "--goal",
     type=click.Choice(GOALS),
@@ -119,7 +123,7 @@ def trial_command() -> None:
 def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     results: Path,
     challenger: str | None,
-    baseline: str,
+    baseline: str | None,
     goal: str | None,
     blocks: int | None,
     period: int,

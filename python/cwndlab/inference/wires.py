@@ -29,11 +29,14 @@ The second limit applies to the minimum of smoothed samples of a flow that never
 queue.
 """
 
+# Each of the lower limits of loss, jitter and variation is far below the value that is negligible,
+# so that more than a third of the wires have none. Otherwise, a plain wire would be less probable
+# than Wi-Fi behind an access line of the same rate.
 _QUEUE = Dimension("queue", "Queue", "BDP", 0.05, 20)
-_LOSS = Dimension("loss", "Random loss", "%", 1e-5, 3)
+_LOSS = Dimension("loss", "Random loss", "%", 1e-7, 3)
 _BURST = Dimension("burst", "Mean packets per loss burst", "", 1, 30)
-_JITTER = Dimension("jitter", "Jitter", "ms", 0.02, 50)
-_VARIATION = Dimension("variation", "Variation in the rate", "", 0.005, 0.6)
+_JITTER = Dimension("jitter", "Jitter", "ms", 0.001, 50)
+_VARIATION = Dimension("variation", "Variation in the rate", "", 0.0005, 0.6)
 
 
 def wire(goodput_mbit_s: float, trip: Dimension) -> Family:

@@ -209,10 +209,12 @@ def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
     """Add the results on similar networks and on competing flows to a decision, and return it."""
+    is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,
-        networks=_networks(knowledge, decision, names, runs),
+        networks=_networks(knowledge, decision, names, runs) if is_explained else None,
         encounters=_encounters(knowledge, decision),
+        is_explained=is_explained,
     )
 
 

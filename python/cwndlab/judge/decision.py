@@ -137,6 +137,9 @@ class Decision:
     with it."""
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that no algorithm is recommended."""
+    is_explained: bool = True
+    """False if the networks were inferred from a measurement that they do not explain. Then nothing
+    is known about similar networks, and `networks` is None."""
 
     def __repr__(self) -> str:
         sure = "unknown" if self.sure is None else f"{self.sure:.2f}"
@@ -151,17 +154,13 @@ class Decision:
 
     @property
     def robust(self) -> float | None:
-        """Probability that the algorithm named first is nearly the best on similar networks.
-
-        None if it is unknown: if no similar networks were simulated, or if the networks were
-        inferred from a measurement that they do not explain.
-        """
-        return None if self.networks is None or self.is_unexplained else self.networks.is_good
+        """Probability that the algorithm named first is nearly the best on similar networks."""
+        return None if self.networks is None else self.networks.is_good
 
     @property
-    def is_unexplained(self) -> bool:
-        """True if the networks were inferred from a measurement that they do not explain."""
-        return self.population is not None and not self.population.meaning.is_explained
+    def are_estimates(self) -> bool:
+        """True if the classes of the population are estimates of one network."""
+        return self.population is not None and self.population.meaning.are_estimates
 
     @property
     def sure(self) -> float | None:
@@ -198,6 +197,7 @@ class Decision:
             "same_set": self.same_set,
             "good_selection": self.good_selection,
             "robust": self.robust,
+            "is_explained": self.is_explained,
             "reality": None if self.reality is None else self.reality.to_json(),
             "baseline": self._baseline_json(),
             "pairs": self.pairs,

@@ -82,7 +82,7 @@ def safest_sentence(decision: Decision) -> str:
     if networks is None or first is None or not is_safer_elsewhere(decision):
         return ""
     return say(
-        "safest",
+        "safest of estimates" if decision.are_estimates else "safest",
         safest=quoted(networks.safest),
         least=percent(-math.expm1(-networks.regrets[networks.safest])),
         first=quoted(first),
@@ -93,14 +93,12 @@ def safest_sentence(decision: Decision) -> str:
 def meaning_of_robust(decision: Decision) -> str:
     """Return what the probability of the line "robust" means."""
     networks = decision.networks
-    if decision.is_unexplained:
+    if not decision.is_explained:
         return say("robust unexplained")
     if networks is None:
         return say("robust unknown")
     first = quoted(decision.first or "")
-    population = decision.population
-    is_estimated = population is not None and population.meaning.are_estimates
-    template = "robust of estimates" if is_estimated else "robust"
+    template = "robust of estimates" if decision.are_estimates else "robust"
     meaning = say(template, name=first, zone=percent(ZONE), draws=networks.draws)
     if not is_safer_elsewhere(decision):
         return meaning

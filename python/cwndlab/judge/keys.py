@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 _FILE = Path(__file__).parents[1] / "data" / "ranges.toml"
-_DISTANCES = ("core_delay", "wire_delay")
+_ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
+    "core_delay": ("link.server",),
+    "wire_delay": ("link.server",),
+    "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
+    "speed": ("link.cell.user.fading.doppler",),
+}
+"""Keys of a link that also determine other keys, with the paths of these keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -141,7 +147,7 @@ def keys_of(
                 found.append(key_of(name, span, figures, link.preset or ""))
     else:
         path = resolve_link(link, folder).path
-        found += _keys_of_any(common.any_link, figures, path, known)
+        found += _keys_of_any(common.any_link, figures, path, known, given)
     for name, span in common.ends.items():
         if not any(_overlap(path, other) for path in span.all_paths for other in known):
             found.append(key_of(name, span, figures, _FILE.name))
@@ -149,11 +155,10 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Yield the paths that a link sets; `core_delay` and `wire_delay` also set `link.server`."""
+    """Yield the paths that a link sets, including those that its short keys stand for."""
     for path in _leaves(link.table, "link"):
         yield path
-        if path.rpartition(".")[2] in _DISTANCES:
-            yield "link.server"
+        yield from _ALSO_GIVEN.get(path.rpartition(".")[2], ())
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
@@ -207,16 +212,21 @@ def _keys_of_any(
     figures: Figures,
     path: PathPart,
     known: set[str],
+    given: Collection[str],
 ) -> Iterator[Key]:
-    """Return ranges of delay, queues and loss for a link whose preset defines no ranges."""
+    """Return ranges of delay, queues and loss for a link whose preset defines no ranges.
+
+    A queue or a loss rate that only the link itself sets is an estimate, not a known value.
+    """
     for name, span in common.items():
         if isinstance(span, Range):
-            if not known.intersection(span.paths):
+            if not any(_overlap(one, other) for one in span.paths for other in known):
                 yield key_of(name, span, figures, _FILE.name)
             continue
         is_queue = name == "queue"
         targets = tuple(_queues(figures, path) if is_queue else _losses(figures))
-        if targets:
+        is_given = any(_overlap(each.path, other) for each in targets for other in given)
+        if targets and not is_given:
             yield _relative(name, span, targets)
 
 

@@ -137,10 +137,11 @@ def expand(
 
     Draw n has the same position within a range in all classes, so differences between classes are
     not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
-    not drawn.
+    not drawn. The link of an estimate remains as it is; only keys of the hosts are drawn.
     """
+    known = (*given, "link") if population.are_estimates else tuple(given)
     return tuple(
-        DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
+        DrawnClass(each, vary(each.link, draws, seed, given=(*known, *each.changes)))
         for each in population.classes
     )
 
@@ -152,18 +153,22 @@ def networks_of_draws(
 
     If the classes are users, a draw has one network for each class. If the classes are estimates of
     one network, a draw is one network: the estimates take turns, in proportion to their
-    probabilities. Arguments and errors are the same as for `expand`.
+    probabilities. If a class has fewer different networks than draws, its networks are repeated.
+    Arguments and errors are the same as for `expand`.
     """
     drawn = expand(population, draws, seed)
     levels = [each.levels() for each in drawn]
     if not population.are_estimates:
         return [
-            [(own[n], each.users.weight) for own, each in zip(levels, drawn, strict=True)]
+            [
+                (own[n % len(own)], each.users.weight)
+                for own, each in zip(levels, drawn, strict=True)
+            ]
             for n in range(draws)
         ]
     middles = (np.arange(draws) + 0.5) / draws
     turns = np.searchsorted(np.cumsum(population.weights)[:-1], middles)
-    return [[(levels[turn][n], 1.0)] for n, turn in enumerate(turns)]
+    return [[(levels[turn][n % len(levels[turn])], 1.0)] for n, turn in enumerate(turns)]
 
 
 def _read(path: Path) -> Population:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from cwndlab.errors import ResultsError
 from cwndlab.judge.weighing import Meaning, Weights
+from cwndlab.results.lock import QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-FILE = "question.json"
 NETWORKS = "networks"
 """Subfolder of the results that contains runs on networks similar to the link."""
 COEXISTENCE = "coexistence"
@@ -44,7 +44,7 @@ class Question:
 
     def write(self, folder: Path) -> None:
         """Store the question in the folder of its results."""
-        (folder / FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        (folder / QUESTION).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 def read_question(folder: Path) -> Question | None:
@@ -53,7 +53,7 @@ def read_question(folder: Path) -> Question | None:
     Raises:
         ResultsError: the file is damaged.
     """
-    path = folder / FILE
+    path = folder / QUESTION
     if not path.exists():
         return None
     try:

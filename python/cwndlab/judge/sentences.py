@@ -35,6 +35,9 @@ _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of 
 _UNEVEN_PCT = 35.0
 """Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
+_PROBABLE = 0.05
+"""An estimate of the network with a lower probability is not mentioned."""
+
 _HALF = 0.5
 """If the recommended algorithm is nearly the best on less than this fraction of similar networks,
 the headline also names a safer algorithm."""
@@ -66,7 +69,7 @@ def headline(decision: Decision) -> str:
         "beside": _beside(decision),
         "how_sure": _how_sure(decision),
     }
-    networks = decision.networks
+    networks = None if decision.are_estimates else decision.networks
     if networks is not None and networks.is_good < _HALF and is_safer_elsewhere(decision):
         return say("elsewhere", safest=quoted(networks.safest), **said)
     if len(decision.best) == 1:
@@ -81,7 +84,7 @@ def step_sentence(decision: Decision) -> str:
         return ""
     baseline = quoted(decision.baseline)
     if decision.first == decision.baseline:
-        return say("is baseline", baseline=baseline)
+        return say("is baseline", baseline=baseline) if decision.is_explained else ""
     if decision.step is None or not decision.step.changes:
         return ""
     has_intervals = any(each.low is not None for each in decision.step.changes.values())
@@ -128,7 +131,8 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
         meaning = say("repeatable unknown", runs=_runs(decision))
         repeatable = Line("repeatable", "-", meaning)
     else:
-        meaning = say("repeatable", name=first, pairs=decision.pairs)
+        where = "this link" if decision.population is None else "these networks"
+        meaning = say("repeatable", where=where, name=first, pairs=decision.pairs)
         repeatable = Line("repeatable", probability(decision.repeatable), meaning)
     value = "-" if decision.robust is None else probability(decision.robust)
     robust = Line("robust", value, meaning_of_robust(decision))
@@ -245,11 +249,11 @@ def _population(decision: Decision) -> list[str]:
     if population is None or first is None:
         return []
     found = []
-    are_estimates = population.meaning.are_estimates
-    if (loser := population.loser) is not None:
+    loser = population.loser
+    if loser is not None and (not decision.are_estimates or loser.weight >= _PROBABLE):
         found.append(
             say(
-                "loser of estimates" if are_estimates else "loser",
+                "loser of estimates" if decision.are_estimates else "loser",
                 name=loser.name,
                 best=quoted(loser.best),
                 weight=percent(loser.weight),
@@ -258,7 +262,7 @@ def _population(decision: Decision) -> list[str]:
             )
         )
     turns = [each for each in population.turns if each.instead not in decision.best]
-    if turns and not are_estimates:
+    if turns and not decision.are_estimates:
         turn = turns[0]
         found.append(
             say(
@@ -281,8 +285,10 @@ def first_look(decision: Decision) -> str:
 
 
 def _how_sure(decision: Decision) -> str:
-    if decision.is_unexplained:
-        return say("unexplained", name=quoted(decision.first or ""))
+    if not decision.is_explained:
+        is_new = decision.first not in (None, decision.baseline)
+        remedy = say("measure first", name=quoted(decision.first or "")) if is_new else ""
+        return say("unexplained", remedy=remedy)
     if decision.pairs == 0:
         return say("nothing differs" if decision.is_measured else "nothing random")
     if decision.repeatable is None:
@@ -310,7 +316,8 @@ def _weakest(decision: Decision) -> str:
     if reality is not None and reality.share == decision.sure:
         return say("not real", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
     if decision.robust is not None and decision.robust == decision.sure:
-        return say("not robust", share=percent(decision.robust))
+        template = "not robust of estimates" if decision.are_estimates else "not robust"
+        return say(template, share=percent(decision.robust))
     return say("not repeatable", share=probability(decision.repeatable or 0.0))
 
 

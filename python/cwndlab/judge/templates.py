@@ -38,16 +38,15 @@ TEMPLATES = {
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
     "not robust": "this choice is good on {share} of similar networks",
+    "not robust of estimates": "this choice is good on {share} of the estimates of your network",
     "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; similar networks were not simulated",
     "these links only": (
         "in simulation of exactly these networks; similar networks were not simulated"
     ),
-    "unexplained": (
-        "in simulation of links that do not explain your measurement; measure {name} on your "
-        "network before you use it"
-    ),
+    "unexplained": "in simulation of links that do not explain your measurement{remedy}",
+    "measure first": "; measure {name} on your network before you use it",
     "measured only": "as measured on exactly this network; similar networks were not simulated",
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
@@ -78,7 +77,7 @@ TEMPLATES = {
         "{best} is worth {regret} {first}."
     ),
     "loser of estimates": (
-        "Your network may also be {name} (probability {weight}), for which {best} is worth "
+        "With a probability of {weight}, your network is like {name}; there, {best} is worth "
         "{regret} {first}."
     ),
     "times": "{times} times as much as",
@@ -91,6 +90,10 @@ TEMPLATES = {
         "Averaged over similar networks, {safest} is worth {least} less than the best "
         "algorithm on each network; {first} is worth {own} less."
     ),
+    "safest of estimates": (
+        "Averaged over the estimates of your network, {safest} is worth {least} less than the best "
+        "algorithm for each estimate; {first} is worth {own} less."
+    ),
     "distances": "By distance to the server: {places}{gap}.",
     "distances unknown": "; unknown for {places} servers, which few of these networks have",
     "distance": "{names} for {places} servers",
@@ -98,14 +101,14 @@ TEMPLATES = {
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
-    "repeatable": "new runs on this link would again recommend {name} ({pairs} pairs of runs)",
+    "repeatable": "new runs on {where} would again recommend {name} ({pairs} pairs of runs)",
     (
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust of estimates": (
-        "share of {draws} networks that your measurement allows on which {name} is within {zone} "
-        "of the best"
+        "share of {draws} networks, drawn from the estimates of yours, on which {name} is within "
+        "{zone} of the best"
     ),
     "robust unexplained": "unknown: the simulated links do not explain your measurement",
     "robust of another": "{meaning} ({safest}: {share})",

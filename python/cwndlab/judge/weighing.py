@@ -96,7 +96,6 @@ class PopulationView:
             ],
             "weights_are_invented": self.meaning.is_invented,
             "are_estimates": self.meaning.are_estimates,
-            "is_explained": self.meaning.is_explained,
         }
 
 

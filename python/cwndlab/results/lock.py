@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+QUESTION = "question.json"
+"""File that `advise` writes into a folder before its runs (`cwndlab.judge.question`)."""
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -89,7 +91,7 @@ def refuse_foreign(path: Path) -> None:
     if not path.is_dir():
         msg = f"{path}: this is a file, not a folder; choose a folder"
         raise ResultsError(msg)
-    if foreign := sorted({entry.name for entry in path.iterdir()} - {LOCK, ASIDE}):
+    if foreign := sorted({entry.name for entry in path.iterdir()} - {LOCK, ASIDE, QUESTION}):
         msg = (
             f"{path}: contains {foreign[0]}, which is not a file of results; choose another folder"
         )

@@ -42,7 +42,7 @@ class WrittenClass(Basis):
         description="link of the users of this class: a table, or one line of text such as "
         "lte-typical"
     )
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] = Field(
         description="weight of this class of users, relative to the weights of the other classes"
     )
     set: dict[str, Any] = Field(
@@ -67,6 +67,7 @@ class WrittenPopulation(Model):
     )
     explained: bool = Field(
         default=True,
+        strict=True,
         description="false if the links do not explain the measurement from which they were "
         "inferred, so that advice based on them is never called sure",
     )

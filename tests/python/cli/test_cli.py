@@ -655,4 +655,4 @@ def test_advice_on_results_refuses_a_baseline_that_they_lack(
     run("run", "mine.toml")
     status, _, err = run("advise", "--results", "results/mine", "--baseline", "vegas")
     assert status == 2
-    assert "baseline = 'vegas': these results contain only reno" in err
+    assert "--baseline vegas: these results contain only reno" in err

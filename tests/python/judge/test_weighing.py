@@ -59,25 +59,27 @@ def test_estimates_are_alternatives_and_not_users() -> None:
     decision = decide_population(NAMES, by_class, estimates, THROUGHPUT, "cubic")
     decision = replace(decision, networks=near)
     said = " ".join(sentences(decision))
-    other = "for which cubic is worth 10 times as much as bbr."
-    assert f"Your network may also be link 3 (probability 10 %), {other}" in said
+    other = "there, cubic is worth 10 times as much as bbr."
+    assert f"With a probability of 10 %, your network is like link 3; {other}" in said
     assert "of the users" not in said
-    assert "networks that your measurement allows" in certainty(decision)[1].meaning
+    assert "24 networks, drawn from the estimates of yours" in certainty(decision)[1].meaning
     assert (decision.robust, decision.sure) == (0.9, 0.9)
 
 
 def test_estimates_that_explain_nothing_are_never_sure() -> None:
     by_class = {"link 1": runs(10, 20), "link 2": runs(10, 20)}
-    weights = Weights(
-        {"link 1": 0.5, "link 2": 0.5}, Meaning(are_estimates=True, is_explained=False)
-    )
-    near = Networks(24, 1.0, 1.0, {"bbr": 0.0, "cubic": 0.5}, ())
+    weights = Weights({"link 1": 0.5, "link 2": 0.5}, Meaning(are_estimates=True))
     decision = decide_population(NAMES, by_class, weights, THROUGHPUT, "cubic")
-    decision = replace(decision, networks=near)
+    decision = replace(decision, is_explained=False)
     assert (decision.repeatable, decision.robust, decision.sure) == (1.0, None, None)
     assert not decision.is_sure
     assert "links that do not explain your measurement; measure bbr" in headline(decision)
     assert certainty(decision)[1].value == "-"
+    worse = {name: runs(20, 10) for name in by_class}
+    decision = decide_population(NAMES, worse, weights, THROUGHPUT, "cubic")
+    decision = replace(decision, is_explained=False)
+    assert headline(decision).endswith("links that do not explain your measurement.")
+    assert "no change is needed" not in " ".join(sentences(decision))
 
 
 def test_the_change_of_a_population_shows_the_delay_where_it_has_a_price() -> None:
