@@ -246,7 +246,7 @@ def _title(algorithm: str) -> str:
 def _population(decision: Decision) -> list[str]:
     """Return sentences on the class of users that loses most, and on the most decisive weight."""
     population, first = decision.population, decision.first
-    if population is None or first is None:
+    if population is None or first is None or not decision.is_explained:
         return []
     found = []
     loser = population.loser
