@@ -85,6 +85,7 @@ export function asJson(decided: Decided, goal: Goal, reality: Reality | null): o
     same_set,
     good_selection,
     robust: null,
+    is_explained: true,
     reality: reality?.record ?? null,
     baseline: baseline === null ? null : {
       algorithm: baseline,

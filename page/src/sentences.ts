@@ -148,7 +148,7 @@ export function certainty(decided: Decided, reality: Reality | null): Line[] {
       meaning:
         repeatable === null
           ? say("repeatable unknown", { runs: runsOf(pairs) })
-          : say("repeatable", { name: best[0]!, pairs }),
+          : say("repeatable", { where: "this link", name: best[0]!, pairs }),
     },
     { name: "robust", share: null, value: "-", meaning: say("robust unknown") },
     {
