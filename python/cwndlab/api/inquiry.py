@@ -21,6 +21,7 @@ from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
 from cwndlab.resolve.queues import rate_of
+from cwndlab.results.lock import naming_failures
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
 from cwndlab.run.executor import available_cores
@@ -73,9 +74,12 @@ class Inquiry:
             ResultsError: no run has a result.
         """
         question = self._question()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        question.write(self.folder)
+        if not self.folder.exists():  # so that results of interrupted runs have their question
+            with naming_failures(self.folder):
+                self.folder.mkdir(parents=True)
+                question.write(self.folder)
         results = _run(Study(**self.document, repetitions=repetitions), self.folder, self.jobs)
+        question.write(self.folder)
         alone = Knowledge(weights=question.weights_of_users())
         found = answers(results, self.goal, baseline=self.baseline, knowledge=alone)
         if found is None:

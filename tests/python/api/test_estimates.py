@@ -10,6 +10,7 @@ import pytest
 import cwndlab as cw
 from cwndlab.api.trial import Design, register
 from cwndlab.errors import ResultsError
+from cwndlab.judge.question import read_question
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +63,39 @@ def test_the_links_of_estimates_are_not_varied(
     assert "link.server" not in document
     drawn = [name for name in beside.runs()["draw"].unique() if name.startswith("link 1")]
     assert len(drawn) == 3 * beside.runs()["draw"].n_unique() / 4
+
+
+def test_a_folder_that_is_refused_is_not_changed(tmp_path: Path) -> None:
+    foreign = tmp_path / "photos"
+    foreign.mkdir()
+    (foreign / "one.jpg").write_text("")
+    study = cw.Study(link=_LINKS[0][1], algorithm="reno", duration="1 s", id="s")
+    other = study.run(tmp_path / "other").path
+    before = sorted(other.iterdir())
+    for folder in (foreign, other):
+        with pytest.raises(ResultsError):
+            cw.advise(_LINKS[0][1], algorithms=["reno", "vegas"], budget_s=1, folder=folder)
+    assert [each.name for each in foreign.iterdir()] == ["one.jpg"]
+    assert sorted(other.iterdir()) == before
+
+
+def test_an_interrupted_question_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("cwndlab.api.inquiry.run_study", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            advice(tmp_path, 'classes = "estimates"\nexplained = false', 2)
+    (folder,) = (tmp_path / "results").iterdir()
+    question = read_question(folder)
+    assert question is not None
+    assert (question.goal, question.baseline, question.is_explained) == ("latency", "reno", False)
+    assert (
+        advice(tmp_path, 'classes = "estimates"\nexplained = false', 2).results.path.name
+        == folder.name
+    )
 
 
 def test_stored_answers_keep_their_question(

@@ -26,6 +26,7 @@ from cwndlab.papers import paper_ids
 from cwndlab.run.executor import available_cores
 from finished import finished
 from patience import PATIENCE_S, is_soon
+from program import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,13 +69,7 @@ def run(
     available.write_text("reno cubic\n")
     monkeypatch.setattr("cwndlab.kernel.capabilities._AVAILABLE", available)
     Path("mine.toml").write_text(STUDY)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = cli.run(list(arguments))
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return run_here(capsys)
 
 
 def test_run_makes_results_and_says_where(run: Callable[..., tuple[int, str, str]]) -> None:

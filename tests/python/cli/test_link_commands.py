@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from cwndlab import cli, core
+from cwndlab import core
 from cwndlab.errors import CoreMissingError
 from cwndlab.figures.link import draw_link
 from cwndlab.run.saturation import saturate
 from cwndlab.schema.direction import Direction
 from cwndlab.study.describe import read_link
+from program import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +34,7 @@ def run(
     except CoreMissingError as missing:
         pytest.skip(str(missing))
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = cli.run(list(arguments))
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return run_here(capsys)
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

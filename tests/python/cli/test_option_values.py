@@ -16,7 +16,7 @@ from cwndlab.errors import UnknownNameError
 from cwndlab.judge.ledger import read_ledger
 from cwndlab.text.files import user_path
 from patience import PATIENCE_S
-from program import LINK, PROGRAM
+from program import LINK, PROGRAM, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,13 +40,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Run a command in an empty folder; return its status, output and errors."""
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(_STUDY)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = cli.run(list(arguments))
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
+    return run_here(capsys)
 
 
 def _commands(group: click.Group, names: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
