@@ -243,7 +243,7 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "block_errors",
             Form::Kinds(&[&CURVES, &GIVEN], Short::Kind),
             r#"{"kind": "curves"}"#,
-            "model of block errors: which transmissions of blocks fail",
+            "model of block errors, which determines which transmissions of blocks fail",
         ),
         usual(
             "transmissions",
@@ -314,7 +314,8 @@ pub(crate) static ACCESS: Table = Table {
             "reports",
             "reports",
             Form::Table(&ACCESS_REPORTS),
-            "timers of the users' buffer status reports; if absent, every block carries a report",
+            "timers of the users' buffer status reports; if absent, every uplink block carries a \
+             report",
         ),
     ],
 };

@@ -196,8 +196,8 @@ pub(crate) static NR: Table = Table {
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the repeating TDD pattern, in order; if absent with fdd, each slot has 13 \
-             downlink symbols and 14 uplink symbols for data",
+            "slots of the repeating TDD pattern, in order; with fdd, the pattern may be absent, \
+             and each slot then has 13 downlink symbols and 14 uplink symbols for data",
         ),
         needed(
             "downlink_layers",

@@ -102,23 +102,24 @@ static AIRTIME_LIMITS: Table = Table {
             "low_ns",
             TIME,
             r#""5 ms""#,
-            "airtime limit of each station while the total airtime of the packets in the card is \
-             at least the threshold",
+            "airtime limit of each station while the total airtime of the packets in the network \
+             card is at least the threshold",
         ),
         usual(
             "high",
             "high_ns",
             TIME,
             r#""12 ms""#,
-            "airtime limit of each station while the total airtime of the packets in the card is \
-             below the threshold",
+            "airtime limit of each station while the total airtime of the packets in the network \
+             card is below the threshold",
         ),
         usual(
             "threshold",
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "total airtime of all packets in the card from which low applies instead of high",
+            "total airtime of all packets in the network card from which the limit `low` applies \
+             instead of the limit `high`",
         ),
     ],
 };

@@ -187,7 +187,7 @@ static EARLY_REORDER: Table = Table {
 
 static JITTER_REORDER: Table = Table {
     name: "JitterReorder",
-    about: "Packets overtake each other if their jitter differs.",
+    about: "Packets with less jitter may overtake packets with more jitter.",
     kind: Some("jitter"),
     keys: &[],
 };
@@ -328,29 +328,30 @@ const LIGHT_TRACE: Key = optional(
     "light_trace",
     "",
     Form::Text,
-    "packet trains recorded on the idle link, which apply while the load is light: lines with a \
-     time, a base delay and arrivals in ms, as in CellReplay; the trace must be a Mahimahi trace",
+    "file of packet trains that were recorded on the idle link and apply while the load is light, \
+     as in CellReplay; each line has a time, a base delay and arrival times in ms; the key trace \
+     must name a Mahimahi trace",
 );
 const LIGHT_AFTER: Key = optional(
     "light_after",
     "",
     TIME,
-    "idle time after which the next packet train of light_trace or of a folder of CellReplay \
-     begins; if absent, 10 ms",
+    "time for which the link must be idle before the next packet starts a new packet train of \
+     light_trace or of a folder of CellReplay; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
     "",
     TIME,
-    "one-way delay of a packet that arrives while a link with packet trains is sending; if absent, \
-     the shortest base delay of the trains",
+    "one-way delay of a packet that arrives while a link with recorded packet trains (light_trace) \
+     is sending; if absent, the shortest base delay of the trains",
 );
 const LIGHT_FIRST: Key = optional(
     "light_first",
     "",
     FEW_BYTES,
-    "size of the first packet of each packet train, with its IP header, if it is smaller than the \
-     others, which have 1500 bytes; if absent, 1500 bytes",
+    "size of the first packet of each packet train of light_trace, including its IP header; all \
+     other packets of a train have 1500 bytes; if absent, the first packet also has 1500 bytes",
 );
 const HOLD: Key = usual(
     "hold",
@@ -364,8 +365,8 @@ const QUEUE: Key = optional(
     "queue",
     "",
     Form::Queue,
-    "maximum length of the queue; if absent, 1 BDP, or, for a trace, 1 BDP at its mean rate but \
-     at least 250 packets",
+    "maximum length of the queue; if absent, one bandwidth-delay product (BDP); for a trace, one \
+     BDP at the mean rate of the trace, but at least 250 packets",
 );
 const AQM: Key = usual(
     "aqm",
@@ -387,7 +388,7 @@ const REORDER: Key = optional(
     "reorder",
     REORDERS,
     "reordering of packets: \"SHARE, DELAY\" delays this share of the packets by this additional \
-     time; \"jitter\" lets packets overtake each other if their jitter differs",
+     time; \"jitter\" lets packets with less jitter overtake packets with more jitter",
 );
 const POLICER: Key = optional(
     "police",
