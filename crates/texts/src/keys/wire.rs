@@ -198,8 +198,7 @@ const REORDER_GAP: Key = usual(
     "gap",
     GAP,
     "1",
-    "minimum spacing: at most one packet in this number of \
-            packets is reordered",
+    "minimum spacing of reordered packets: with the value N, at most one in N packets is reordered",
 );
 
 static POLICE: Table = Table {
@@ -289,8 +288,8 @@ const BURST: Key = optional(
     "burst",
     "",
     BYTES,
-    "maximum burst; with this key, the rate is \
-    enforced by a token bucket of this size",
+    "size of a token bucket that enforces the rate, which is the maximum burst; if absent, the \
+     rate is enforced without a token bucket",
 );
 const TRACE: Key = optional(
     "trace",
