@@ -137,9 +137,7 @@ impl Flow {
 
     /// Whether the TCP sender has started and the measurement window has not ended.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        self.has_started
-            && !self.application.is_of_datagrams()
-            && now <= self.record.window_end()
+        self.has_started && !self.application.is_of_datagrams() && now <= self.record.window_end()
     }
 
     /// The application's results from the user's point of view.
