@@ -394,7 +394,7 @@ impl<'a> Engine<'a> {
     fn sample_means(&mut self) {
         let now = self.means_at;
         for flow in &mut self.flows {
-            if flow.has_tcp_sender() {
+            if flow.has_connected() {
                 let (cwnd_pkts, srtt_us) = flow.sender.cwnd_and_srtt();
                 flow.record.handle_sample(now, cwnd_pkts, srtt_us);
             }

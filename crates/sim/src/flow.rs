@@ -130,14 +130,14 @@ impl Flow {
         self.has_started && self.sender.is_closed() && !self.application.is_of_datagrams()
     }
 
-    /// Whether the flow has a TCP sender that has started.
-    pub(crate) fn has_tcp_sender(&self) -> bool {
-        self.has_started && !self.application.is_of_datagrams()
+    /// Whether the handshake of the TCP sender was completed, even if the connection has ended since.
+    pub(crate) fn has_connected(&self) -> bool {
+        self.is_sender_established && !self.application.is_of_datagrams()
     }
 
     /// Whether the TCP sender has started and the measurement window has not ended.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        self.has_tcp_sender() && now <= self.record.window_end()
+        self.has_started && !self.application.is_of_datagrams() && now <= self.record.window_end()
     }
 
     /// The application's results from the user's point of view.

@@ -83,6 +83,8 @@ const LEAST_BURSTS_BELOW: u32 = 2;
 const WINDOW_DIVISOR: u32 = 3;
 /// Maximum time that a burst waits after the previous one.
 const LONGEST_DEFERRAL_NS: u64 = 1_000_000;
+/// Maximum time until the next ACK for which a burst waits.
+const FARTHEST_ACK_US: i64 = 1_000;
 
 impl LinuxEndpoint {
     pub(crate) fn attach_host(&mut self, traits: HostTraits) {
@@ -245,7 +247,8 @@ impl LinuxEndpoint {
         self.rtx.get_mut(last).control.0 |= Flags::PSH;
     }
 
-    /// `tcp_tso_should_defer`: whether to wait for a longer burst.
+    /// `tcp_tso_should_defer`: whether to wait for a longer burst. The next ACK is expected one RTT
+    /// after the oldest segment in flight was sent.
     fn deferral(&self, longest: u32, in_flight: u32) -> Deferral {
         let sk = &self.sk;
         let mss = sk.mss_cache;
@@ -270,10 +273,12 @@ impl LinuxEndpoint {
         if may_go >= longest.saturating_mul(mss) || is_whole || may_go >= a_third {
             return Deferral::None;
         }
-        // Not if the next ACK is more than half a round trip away.
-        let rtt_us = u64::from(sk.srtt_us >> 3);
-        let age_us = self.rtx.first().map_or(0, |head| sk.tcp_mstamp - head.tx_mstamp);
-        if rtt_us.saturating_sub(age_us) > rtt_us / 2 {
+        // Not if the next ACK is more than half a round trip or 1 ms away (Linux 6.1.192; older
+        // kernels wait for it if it is at most half a round trip away).
+        let rtt_us = i64::from(sk.srtt_us >> 3);
+        let age_us =
+            self.rtx.first().map_or(0, |head| sk.tcp_mstamp as i64 - head.tx_mstamp as i64);
+        if rtt_us - age_us > (rtt_us / 2).min(FARTHEST_ACK_US) {
             return Deferral::None;
         }
         if cwnd_left < send_window && cwnd_left <= buffered {
@@ -382,6 +387,28 @@ mod tests {
         let sent = pair.write(14_480);
         let pushes: Vec<bool> = sent.iter().map(|sent| sent.flags.has(Flags::PSH)).collect();
         assert_eq!(pushes, [[false, false, false, false, true]; 2].concat());
+    }
+
+    /// Traced on Linux 6.1.192: 80 packets of window, 72 in flight, srtt 13,420 us, and the oldest
+    /// segment sent 7,671 us ago; the burst left.
+    #[test]
+    fn data_do_not_wait_for_an_ack_that_is_more_than_a_millisecond_away() {
+        let mut pair = fast(44);
+        pair.write(14_480);
+        let sender = &mut pair.ends[SENDER];
+        sender.buffer.write_seq = sender.sk.snd_nxt.wrapping_add(22 * 1_448);
+        sender.sk.snd_cwnd = 80;
+        let sent_at = sender.rtx.first().expect("in flight").tx_mstamp;
+        let mut deferral_after = |us: u64, srtt_us: u32| {
+            (sender.sk.tcp_mstamp, sender.sk.srtt_us) = (sent_at + us, srtt_us << 3);
+            sender.deferral(11, 72)
+        };
+        assert_eq!(deferral_after(7_671, 13_420), Deferral::None);
+        assert_eq!(deferral_after(12_419, 13_420), Deferral::None);
+        assert_eq!(deferral_after(12_420, 13_420), Deferral::CwndLimited);
+        // Of a shorter RTT, half is less than 1 ms.
+        assert_eq!(deferral_after(499, 1_000), Deferral::None);
+        assert_eq!(deferral_after(500, 1_000), Deferral::CwndLimited);
     }
 
     #[test]
