@@ -140,7 +140,7 @@ def check_baseline(found: Answers, baseline: str) -> None:
     """Raise an ArgumentError unless the answers compare the algorithms with `baseline`."""
     names = contestants_of(each.comparison for each in found.settings)
     if baseline not in names:
-        remedy = f"these results contain only the algorithms {', '.join(names)}"
+        remedy = f"these results contain only {', '.join(names)}"
         raise ArgumentError(baseline, "baseline", remedy)
 
 
