@@ -192,7 +192,7 @@ def test_a_folder_of_another_study_is_not_written_into(folder: Path) -> None:
     with Writer(folder, "x"):
         pass
     with pytest.raises(
-        ResultsError, match=r"holds results of the study 'x', not of 'y'; name anot"
+        ResultsError, match=r"contains results of the study 'x', not of 'y'; name anot"
     ):
         Writer(folder, "y").__enter__()
 
