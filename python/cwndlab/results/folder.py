@@ -68,7 +68,7 @@ class Folder:
         """Open a folder; check that this version can read it and that no file is damaged.
 
         Raises:
-            ResultsError: there is no such folder, or contains no results.
+            ResultsError: the folder does not exist, or contains no results.
             DamagedResultsError: a file is missing or has changed.
             NewerResultsError: a later version of cwndlab has written the folder.
         """
@@ -77,9 +77,9 @@ class Folder:
             near = _results_within(path)
             hint = f"; did you mean {near}?" if near else "; `cwndlab run STUDY` creates results"
             if path.is_dir():
-                what = "holds no results"
+                what = "contains no results"
             else:
-                what = "is not a folder" if path.exists() else "the folder does not exist"
+                what = "is not a folder" if path.exists() else "there is no such folder"
             msg = f"{path}: {what}{hint}"
             raise ResultsError(msg)
         folder = cls(path, manifest)
