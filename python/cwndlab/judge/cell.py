@@ -49,8 +49,8 @@ class Comparison:
     """Flow numbers (the column `flow`) of the flows of each compared algorithm."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithms that the study names but that sent no data, because another algorithm sent it.
-    The key is the compared algorithm or variant."""
+    """For each compared item whose data a different algorithm sent, the algorithm that the study
+    names."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""

@@ -84,7 +84,7 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test; the column `contestant` names the algorithm or variant.
 
-    Flows in the opposite direction of the study's are counted only if their sender ran the
+    Flows in the direction opposite to the study's are counted only if their sender ran the
     algorithm.
     """
     if flows.is_empty():

@@ -185,7 +185,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return, for each utility minus the chosen algorithm's, the standard deviation over runs."""
+    """Return the standard deviation, over runs, of each algorithm's lead over the chosen one."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))

@@ -112,7 +112,7 @@ STABILITY = Goal(
     "log_steadiness",
     None,
     0.0,
-    "no time series of 10 s or more was recorded (record.samples)",
+    "no time series of 10 s or more was recorded (to record one, set record.samples)",
 )
 
 GOALS: Mapping[str, Goal] = {

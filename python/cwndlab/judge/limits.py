@@ -153,7 +153,7 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the fraction of a flow's time for each limit.
+    """Return the fraction of time for which each cause limited a flow.
 
     Return None if there are too few samples, or if the flow had data to send but never a
     connection.

@@ -1,4 +1,4 @@
-"""Summarise on how many networks similar to a link a recommendation holds."""
+"""Summarise how often a recommendation holds on networks that are similar to a link."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class RegisteredPrediction:
     """The prediction that a challenger algorithm is better than the baseline on a network."""
 
     goal: str
-    """Name of the user's goal, whose utility compares the algorithms."""
+    """Name of the goal that defines the utility by which the algorithms are compared."""
     challenger: str
     baseline: str
     network: str

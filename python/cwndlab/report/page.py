@@ -55,7 +55,7 @@ def assemble(
     styles: Mapping[str, Style],
     **values: object,
 ) -> str:
-    """Return the HTML of the whole page."""
+    """Return the HTML of the whole page of a report."""
     data = {
         "charts": charts,
         "algorithms": [

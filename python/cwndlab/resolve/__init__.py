@@ -175,7 +175,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link that was converted to a network path, independently of a study."""
+    """A network path that was created from a link alone, without a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]

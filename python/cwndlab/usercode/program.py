@@ -87,7 +87,7 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
 
 
 def file_of(reference: str) -> Path:
-    """Return the path of the file to which an algorithm's reference refers."""
+    """Return the path of the C file to which a reference such as `./my_cc.c` refers."""
     return user_path(reference.removeprefix(LINUX_PREFIX))
 
 

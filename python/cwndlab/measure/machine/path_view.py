@@ -170,8 +170,9 @@ def compare_views(
         )
     mss = syn.get("mss_bytes")
     if mss is not None and mss < client["advertised_mss_bytes"]:
-        what = f"the MSS is reduced to {mss} bytes on the path ({client['advertised_mss_bytes']} "
-        found.append(PathFinding("note", f"{what}announced), as in tunnels and mobile networks"))
+        announced = client["advertised_mss_bytes"]
+        what = f"the path reduces the MSS from {announced} to {mss} bytes, as tunnels often do"
+        found.append(PathFinding("note", what))
     if syn and not syn["has_sack"]:
         found.append(
             PathFinding(

@@ -95,7 +95,7 @@ class Modem:
     """A modem that ModemManager controls."""
 
     def __init__(self, path: str) -> None:
-        """Identify the modem by its path on D-Bus."""
+        """Create an object for the modem that has this path on D-Bus."""
         self._path = path
         # Without this setting, a modem may measure its signal only rarely.
         _output("mmcli", "-m", path, "--signal-setup=1")
@@ -113,7 +113,7 @@ class WirelessCard:
     """A Wi-Fi card, whose state `iw` reports."""
 
     def __init__(self, interface: str) -> None:
-        """Identify the card by the name of its interface."""
+        """Create an object for the card that has this network interface."""
         self._interface = interface
 
     def read(self) -> RadioReading | None:

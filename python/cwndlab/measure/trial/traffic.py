@@ -68,7 +68,7 @@ class PeriodTraffic:
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
         """Sample all connections.
 
-        If `counts` is false, as in the wash-out, only note the state of the connections.
+        If `counts` is false, the measurements are ignored, and only the state is noted.
         """
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:
