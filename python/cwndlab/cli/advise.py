@@ -179,7 +179,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _is_given(option: str) -> bool:
-    """Return whether the user has given this option of the command a value."""
+    """Return whether the user has set this option of the command."""
     source = click.get_current_context().get_parameter_source(option)
     return source is not ParameterSource.DEFAULT
 

@@ -209,7 +209,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add results on similar networks and on competing flows to a decision, and return it."""
+    """Return a decision with results on similar networks and on competing flows added."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,

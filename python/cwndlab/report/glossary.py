@@ -53,7 +53,9 @@ GLOSSARY = {
     "most representative run": (
         "The run whose goodput, RTT and number of timeouts are nearest to the mean of all runs."
     ),
-    "seed": "The start value of a run's random numbers; runs with the same seed are identical.",
+    "seed": (
+        "Random seed: the start value of the random numbers; runs with the same seed are identical."
+    ),
     "utilisation": "Percentage of the link's capacity that the flows used.",
 }
 

@@ -294,7 +294,7 @@ def _reorder(reorder: PathPart) -> str:
             share = format_share(reorder.ppb)
             return f"{share} of packets have no delay, at most one in {reorder.gap}"
         case _:
-            return "jitter changes the order"
+            return "jitter changes the order of packets"
 
 
 def _default(size: QueueSize) -> str:

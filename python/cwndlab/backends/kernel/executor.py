@@ -38,7 +38,7 @@ class InvalidRunError(KernelRunError):
 
 
 class _Helper(Protocol):
-    """Interface of the helper process that executes runs, on the machine or in a virtual one."""
+    """Interface of the helper that executes runs, on this machine or in a virtual machine."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = ...

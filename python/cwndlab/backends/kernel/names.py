@@ -122,7 +122,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Unload the algorithms; one in use stays until its last connection ends."""
+        """Unload the algorithms; an algorithm in use stays until its last connection ends."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

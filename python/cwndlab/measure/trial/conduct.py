@@ -39,7 +39,7 @@ period began, or None if the period may continue."""
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a trial that is still to be measured: a period, a part of it, or a return."""
+    """A step of a trial that is still to be measured: a period, a part of one, or a return."""
 
     block: int
     algorithm: str

@@ -119,7 +119,7 @@ class Default:
         _write(SYSCTL, algorithm)
 
     def restore(self) -> None:
-        """Restore the default that was set before the trial."""
+        """Restore the default congestion control that was set before the trial."""
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:

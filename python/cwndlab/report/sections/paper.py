@@ -33,10 +33,10 @@ def paper_sections(paper: Paper) -> Sections:
     return (
         claims_section(paper),
         PageSection(
-            "paper-tables", "The paper's tables compared with ours", partial(_tables, paper)
+            "paper-tables", "The paper's tables compared with cwndlab's", partial(_tables, paper)
         ),
         PageSection(
-            "paper-numbers", "The paper's numbers compared with ours", partial(_numbers, paper)
+            "paper-numbers", "The paper's numbers compared with cwndlab's", partial(_numbers, paper)
         ),
         PageSection(
             "paper-plausibility", "Are the paper's numbers consistent?", partial(_plausible, paper)

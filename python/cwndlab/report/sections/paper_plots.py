@@ -35,7 +35,9 @@ Printed = Mapping[str, Mapping[str, tuple[float, float]]]
 
 def plots_section(paper: Paper) -> PageSection:
     """Return the section that redraws a paper's plots with cwndlab's runs."""
-    return PageSection("paper-plots", "The paper's plots, from our runs", partial(_plots, paper))
+    return PageSection(
+        "paper-plots", "The paper's plots, from cwndlab's runs", partial(_plots, paper)
+    )
 
 
 def _plots(paper: Paper, context: Context) -> Content | None:
