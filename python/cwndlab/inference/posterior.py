@@ -229,7 +229,7 @@ class Posterior:
 
 
 def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
-    """Return the distance of the measurement from nearby simulations, and a share of them.
+    """Compare the measurement with the simulations near it; return a distance and a share.
 
     The first value is the distance of the measurement, divided by the 95th percentile of the
     distances of the simulations; the second value is the share of simulations that are at least as

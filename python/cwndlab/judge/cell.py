@@ -43,8 +43,7 @@ class Comparison:
     """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """Keys of the runs from which the values of each compared algorithm are computed, by
-    algorithm."""
+    """For each compared algorithm, the keys of the runs from which its values are computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
     """Flow numbers (the column `flow`) of the flows of each compared algorithm."""
     flows_per_run: int

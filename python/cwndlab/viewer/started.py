@@ -99,7 +99,10 @@ class Started:
         with self._taking:
             child = self._children.get(results)
             if child is None or child.process.poll() is not None:
-                msg = f"{results}: not started from this page; stop the study where it was started"
+                msg = (
+                    f"{results}: this study was not started from this page; stop the study where "
+                    "it was started"
+                )
                 raise CwndlabError(msg)
             child.process.send_signal(signal.SIGINT)
 

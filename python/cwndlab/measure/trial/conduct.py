@@ -39,7 +39,10 @@ period began, or None if the period may continue."""
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a trial that is still to be measured: a period, a part of one, or a return."""
+    """A step of a trial that is still to be measured.
+
+    A step is a period, a part of a period, or a return to the baseline.
+    """
 
     block: int
     algorithm: str
