@@ -38,8 +38,8 @@ class Basis(Model):
     def _has_one(self) -> Self:
         if self.source is None and self.invented is None:
             msg = (
-                'name the "source" of the values, or list under "invented" '
-                "the values without a source"
+                'state the "source" of the values, or list the values without a source under '
+                '"invented"'
             )
             raise ValueError(msg)
         return self
