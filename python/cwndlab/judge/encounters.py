@@ -163,7 +163,7 @@ def document_of(
     All encounters in a repetition have the same random seed.
 
     Args:
-        network_keys: study keys that define the network: `link`, `direction`, ...
+        network_keys: study keys that define the network, such as `link` and `direction`.
         encounters: the encounters to run; each is a level of the study's factor `encounter`.
         network: properties of the link. They are needed if a mix of competing flows changes
             round-trip times, queues or users.
