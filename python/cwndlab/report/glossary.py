@@ -16,7 +16,7 @@ GLOSSARY = {
         "difference from the RTT of an empty path is the time that packets waited in queues."
     ),
     "median": "Median: half of the values are smaller than this value.",
-    "95th percentile": "95th percentile: one value in twenty is larger than this value.",
+    "95th percentile": "The 95th percentile: one value in twenty is larger than this value.",
     "cwnd": (
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),
@@ -42,9 +42,9 @@ GLOSSARY = {
         "whole rate."
     ),
     "95 % interval": (
-        "95 % confidence interval: if the study were repeated many times, the interval would "
+        "Confidence interval (95 %): if the study were repeated many times, the interval would "
         "contain the true mean in 95 of 100 cases. The interval is a BCa bootstrap interval from "
-        "10,000 resamples, which is widened if there are few runs."
+        "10,000 resamples; the interval is widened if there are few runs."
     ),
     "pair": (
         "Pair: two runs of different algorithms with the same random seed. Both runs had the "
