@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document, each as the path of the erroneous value and a remedy."""
+"""Problems in a document: for each problem, the path of the wrong value, and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 

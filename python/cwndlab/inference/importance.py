@@ -140,7 +140,7 @@ def infer(
     seed: int = 1,
     rounds: int = ROUNDS,
 ) -> WeightedPoints:
-    """Infer which points of the unit cube result in the measured statistics.
+    """Infer which parameters, as points of the unit cube, lead to the measured statistics.
 
     Args:
         measured: the summary statistics of the measurement.

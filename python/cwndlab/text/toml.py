@@ -254,7 +254,7 @@ class _Scanner:
                 parts.append(tomllib.loads(f"k = {self._text[begin : self._at]}")["k"])
             else:
                 match = _BARE_KEY.match(self._text, self._at)
-                assert match is not None, "expected a key of valid TOML here"  # noqa: S101  an invariant
+                assert match is not None, "a TOML key was expected here"  # noqa: S101  an invariant
                 parts.append(match[0])
                 self._at = match.end()
             self._skip_space()

@@ -182,7 +182,7 @@ class ArrivalRecorder(DatagramReceiver):
     """Counts the bytes that arrive in each millisecond, and creates reports for the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Reserve memory for the requested duration, and two more seconds for late datagrams."""
+        """Reserve memory for the requested duration and for two more seconds of late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
