@@ -88,12 +88,12 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     if is_own:
         yield _warnings(folder / file_of(reference))
     contract = _sequences(
-        "the hooks do not crash and set only valid values", found.program, is_module=not is_own
+        "hooks do not crash and set only valid values", found.program, is_module=not is_own
     )
     yield contract
     if contract.state != "failed":
         if is_own:
-            yield _sequences("the code has no undefined behaviour", with_every_check(found.program))
+            yield _sequences("has no undefined behaviour", with_every_check(found.program))
         yield from _whole_runs(reference)
     if is_own:
         yield _kernel(folder / file_of(reference))
@@ -139,7 +139,7 @@ def _whole_runs(reference: str) -> Iterator[CheckFinding]:
 
 def _kernel(path: Path) -> CheckFinding:
     """Check that the algorithm also compiles as a BPF program for the kernel."""
-    check = "the code compiles for the kernel (BPF)"
+    check = "compiles for the kernel (BPF)"
     clang = shutil.which("clang")
     if clang is None:
         return CheckFinding(check, "skipped", "clang is not installed")
