@@ -37,7 +37,7 @@ _MODULES = {  # imported at first use, because importing Polars and pydantic tak
 
 
 def __getattr__(name: str) -> object:
-    """Return the public object `name`; import its module at the first use (PEP 562)."""
+    """Return the public object `name`, whose module is imported at the first use (PEP 562)."""
     import importlib  # noqa: PLC0415  loads further modules
 
     if name == "errors":

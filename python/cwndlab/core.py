@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document: for each problem, the path of the erroneous value and a remedy."""
+"""Problems in a document: for each problem, the path of the wrong value, and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -89,7 +89,7 @@ def run(
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
 ) -> Columns:
-    """Run a scenario and return its tables; another thread can end the run with `stop`.
+    """Run a scenario, and return its tables; another thread can end the run with `stop`.
 
     The interpreter lock is released during the run. `objects` are algorithms compiled at run time.
     If `objects` is given, call this function in a separate process, because a fault in an
@@ -107,7 +107,9 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another until the tables are large; release the interpreter lock.
+    """Run scenarios one after another until the tables are large.
+
+    The interpreter lock is released during the runs.
 
     Args:
         scenarios: the scenarios, of which at least the first is run.
@@ -133,7 +135,7 @@ def new_stop() -> Stop:
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
-    """Saturate a path; return arrival times and delays of packets, and the queue length over time.
+    """Saturate a path with packets; return their arrival times, delays and the queue length.
 
     The interpreter lock is released during the simulation.
 
@@ -151,7 +153,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the algorithms that are close to the best; `_core.pyi` explains the arguments."""
+    """Return the algorithms that are close to the best; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -159,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change from `theirs` to `ours` (logarithms), and its 95 % interval."""
+    """Return the relative change between two lists of logarithms, and its 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -203,7 +205,7 @@ def parse_quantity(kind: str, value: object) -> int:
 
 
 def format_quantity(kind: str, count: int) -> str:
-    """Format a quantity as text that `parse_quantity` converts back to the same value."""
+    """Format a quantity as text, which `parse_quantity` converts back to the same value."""
     return str(module().format_quantity(kind, count))
 
 
@@ -218,7 +220,7 @@ def parse_queue(value: object) -> tuple[QueueUnit, int]:
 
 
 def format_queue(unit: QueueUnit, count: int) -> str:
-    """Format the limit of a queue as text that `parse_queue` converts back to the same limit."""
+    """Format the limit of a queue as text, which `parse_queue` converts back to the same limit."""
     return str(module().format_queue(unit, count))
 
 
@@ -299,7 +301,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return path and text of each value of a cell or Wi-Fi channel, except default values."""
+    """Return the path and the text of each value of a cell or Wi-Fi channel, without defaults."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -315,7 +317,7 @@ def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Return a random duration below `most_ns`, in ns, which depends on `seed` and `name` only."""
+    """Return a random duration below `most_ns`, in ns, which depends only on `seed` and `name`."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 

@@ -1,6 +1,6 @@
-"""Errors that users can fix; each message names the next step.
+"""Define errors that users can fix; each message names the next step.
 
-The command line prints the message, without a traceback, and ends with the error's exit status.
+The command line prints the message without a traceback, and ends with the error's exit status.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CwndlabError(Exception):
     exit_status = 2
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the message and the attributes, because subclasses are not made from a message."""
+        """Pickle the error by message and attributes, because subclasses have other arguments."""
         return _unpickled, (type(self), self.args, vars(self))
 
 
@@ -74,7 +74,7 @@ class BrokenAlgorithmError(AlgorithmError):
 
 
 class KernelError(CwndlabError):
-    """The running kernel does not support an operation, or does not allow it to this user."""
+    """The running kernel does not support an operation, or does not allow this user to do it."""
 
 
 class ScenarioRefusedError(CwndlabError, ValueError):
@@ -91,7 +91,7 @@ class ScenarioRefusedError(CwndlabError, ValueError):
 
 
 class UnknownNameError(CwndlabError, ValueError):
-    """No algorithm, stack, link or study has this name."""
+    """There is no algorithm, stack, link or study with this name."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Create a message with the most similar known name and a command that lists all names."""
@@ -134,7 +134,7 @@ class NewerResultsError(ResultsError):
 
 
 class ResultsInUseError(ResultsError):
-    """Another process is writing to this folder of results."""
+    """Another process is writing to the folder of results."""
 
 
 class DiskFullError(ResultsError):
@@ -179,7 +179,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `count` with the singular or plural of a noun: "1 run", "1,280 runs"."""
+    """Return `count` and a noun in the singular or plural, such as "1 run" or "1,280 runs"."""
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith(("try", "udy")) else f"{noun}s"
     return f"{count:,} {noun}"

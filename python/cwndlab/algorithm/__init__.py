@@ -1,1 +1,1 @@
-"""Functions of `cwndlab algorithm`: describe and check an algorithm, and write a template."""
+"""Implement `cwndlab algorithm`: describe and check algorithms, and write a template."""

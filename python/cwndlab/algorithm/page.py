@@ -40,7 +40,7 @@ class Page:
 
     @property
     def about(self) -> str:
-        """The first comment of the algorithm's C file."""
+        """The first comment of the algorithm's C file, which describes the algorithm."""
         return header_comment(self.algorithm.source_text)
 
     def facts(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The heading of the plot, which names algorithm and link, in lines as wide as the plot."""
+        """The heading of the plot: algorithm and link, in lines that are as wide as the plot."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))

@@ -30,7 +30,7 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return a comparison's study, extended by earlier comparisons, and the study's results folder.
+    """Return the study of a comparison, extended by earlier comparisons, and its folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
     files and presets that they name have the same content. The name of the folder contains a hash
@@ -39,7 +39,7 @@ def adding(
     Args:
         document: the keys of the study.
         title: title of the comparison in reports.
-        folder: the results folder. If None, a folder whose name contains the hash.
+        folder: the results folder. If None, a folder whose name contains the hash is used.
         backend: the backend on which the study runs.
         load: function that reads the study of an earlier comparison; it asks the user before C
             files of the study may run.
@@ -74,9 +74,10 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Add the algorithms and repetitions of an earlier study to a later study.
+    """Add the algorithms and repetitions of an earlier study to a new study.
 
-    Algorithms that failed are not added, because they would fail again in every later comparison.
+    Algorithms that failed are not added, because they would fail again in every further
+    comparison.
     """
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     broken = _failed(earlier, folder)
@@ -95,13 +96,13 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _failed(study: Study, folder: Path) -> set[str]:
-    """Return the labels of algorithms with runs whose last attempt failed."""
+    """Return the labels of the algorithms of which the last attempt at a run failed."""
     failed = {path.stem for path in (folder / "failed").glob("*.json")}
     return {str(run.labels["algorithm"]) for run in study.matrix.runs if run.key in failed}
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return a reference to an algorithm's C file in a results folder, by its absolute path."""
+    """Return a reference to an algorithm's C file inside a results folder, by its absolute path."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"

@@ -1,8 +1,8 @@
 """Recommend algorithms for one network and one goal, within a limit on the computing time.
 
-`advise` decides after 10, 20 and 40 repetitions on the given link. It stops as soon as it is clear
-for every algorithm whether the algorithm belongs to the recommended set. The confidence intervals
-stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
+`advise` decides after 10, 20 and 40 repetitions on the given link. `advise` stops as soon as it is
+clear for each algorithm whether it belongs to the recommended set. The confidence intervals stay
+valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
 algorithm once on each of several similar networks. For each of these networks, every value of the
 link that is only assumed is drawn at random from its declared range.
 
@@ -39,7 +39,7 @@ LOOKS = (10, 20, 40)
 """Numbers of repetitions after which `advise` decides whether more repetitions are needed."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""Algorithms that are compared by default: Linux algorithms of different kinds."""
+"""Algorithms that are compared by default: six Linux algorithms of different kinds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ _MOST_JOBS = 1024
 
 
 def named(value: object, name: str, example: str) -> str:
-    """Return an argument that is a string.
+    """Return an argument that must be a string.
 
     Raises:
         ArgumentError: the value is not a string.
@@ -22,7 +22,7 @@ def named(value: object, name: str, example: str) -> str:
 
 
 def checked_jobs(jobs: int | None) -> int | None:
-    """Return the number of parallel runs; None means one per processor core.
+    """Return the number of parallel runs; None stands for one run per processor core.
 
     Raises:
         ArgumentError: the value is not a number of runs.

@@ -1,4 +1,4 @@
-"""Fit a link to measurements, in commands and in notebooks."""
+"""Fit a link to measurements; the functions are used by commands and in notebooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
 _STATES = {"established", "open", DISORDER}
-"""Kinds of events that a table contains only if the changes of the sender's state were recorded."""
+"""Kinds of events that exist only if the changes of the sender's state were recorded."""
 
 
 def fit(
@@ -60,7 +60,7 @@ def fit(
         family: family of the links: `any`, `wire`, `cell` or `wifi`.
         seed: random seed.
         jobs: number of parallel simulations. If None, one per core.
-        on_points: called with the number of finished simulations.
+        on_points: function that is called with the number of finished simulations.
 
     Raises:
         ArgumentError: `results` is neither results nor a path, or `jobs` is not a number of runs.
@@ -100,7 +100,7 @@ def measured_flows(
 
 
 def flows_of_file(path: Path) -> list[MeasuredFlow]:
-    """Return every flow in a JSON file of iperf3, a log of `ss -tin`, a packet capture or a table.
+    """Return every flow in a file of measurements: iperf3, `ss -tin`, pcap, or a table.
 
     Raises:
         MeasurementError: the file contains no measurement, or cannot be read.
@@ -139,7 +139,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """Return the flows except tiny ones, such as the control connection of iperf3."""
+    """Return the flows without tiny flows, such as the control connection of iperf3."""
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -258,7 +258,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return the time series of a flow that a fit needs, by column name."""
+    """Return those time series of a flow which a fit needs, by column name."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -275,7 +275,7 @@ def _events(results: Results, run: str) -> pl.DataFrame:
 
 
 def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Return how often the sender entered the state disorder, as a column; {} if unknown."""
+    """Return how often the sender entered the state `disorder`, as a column; {} if unknown."""
     if not {"event", "flow"} <= set(events.columns):
         return {}
     own = events.filter(pl.col("flow") == row["flow"])["event"]
@@ -283,7 +283,7 @@ def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _losses_of(events: pl.DataFrame, row: Mapping[str, Any]) -> Floats | None:
-    """Return the times of recoveries and timeouts; None if only the number of losses is known."""
+    """Return the times of recoveries and timeouts; None if these times are unknown."""
     count = row.get("retransmitted_pkts")
     if count is None:
         return None

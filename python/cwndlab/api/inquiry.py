@@ -53,12 +53,13 @@ _FEW = 3  # repetitions of a mix of flows, which the report shows and no decisio
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Studies that show which algorithm suits one network, or users with different networks."""
+    """The studies that show which algorithm suits one network, or users with several networks."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """Keys of the study that simulates the network, or the networks of all classes of users."""
+    """Study keys that define the simulation of the network, or of the networks of all classes of
+    users."""
     link: str
     """The link of a single network; empty for a population of users with different networks."""
     population: Population | None
@@ -66,7 +67,7 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the study with this number of repetitions, and return its results and the decisions.
+        """Run the study with a number of repetitions, and return its results and the decisions.
 
         The decisions use only these results, not the runs on similar networks.
 
@@ -94,7 +95,7 @@ class Inquiry:
         return Question(self.goal.name, self.baseline, weights, **asdict(self.population.meaning))
 
     def times(self, results: Results) -> Times:
-        """Return an estimate of the duration of further runs, based on the runs in `results`."""
+        """Estimate the durations of further runs from the durations of the runs in `results`."""
         runs = set(results.flows()["run"])
         took_s = [e["duration_s"] for e in results.history if e["run"] in runs]
         each_s = sum(took_s) / max(len(took_s), 1)
@@ -151,7 +152,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the recommended algorithm in competition with others, in each mix of a report."""
+        """Run the recommended algorithm in each mix of competing flows that a report shows."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -229,13 +230,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the keys of a study for the duration of runs and for random starts of flows."""
+    """Return the study keys for the duration of runs and for the random starts of flows."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a network; if no duration is set, add the default duration of a run."""
+    """Return the study keys of a network, with a default duration of runs if none is set."""
     return {**_times(level["link"], "downlink"), **level}
 
 
@@ -245,7 +246,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return the simulated duration of a run, which limits the number of packets in the run."""
+    """Return the simulated duration of a run in s, chosen to limit the number of packets."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

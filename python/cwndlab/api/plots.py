@@ -41,7 +41,7 @@ class Plottable(Protocol):
 
 
 class Plotter:
-    """Draw results with pyplot, so that notebooks display the plots.
+    """Draws results with pyplot, so that notebooks display the plots.
 
     Keyword arguments select runs by the values of their factors, such as `algorithm="cubic"` or
     `rate="10 Mbit/s"`. Plots over time show the most representative of the selected runs.
@@ -161,7 +161,7 @@ class Plotter:
         return comparisons[0]
 
     def _measured(self, column: str, factors: dict[str, object]) -> Comparison:
-        """Return the comparison of the selected runs, which have a column of this name."""
+        """Return the comparison of the selected runs; refuse a column that was not measured."""
         comparison = self._comparison(factors)
         _check_column(column, sorted({each for own in comparison.values.values() for each in own}))
         return comparison

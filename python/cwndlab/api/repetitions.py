@@ -1,4 +1,4 @@
-"""Random start times of flows, so that repetitions differ even on a link without randomness."""
+"""Delay the starts of flows at random, so that repetitions differ even on a fixed link."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Maximum random delay of a flow's start; all algorithms have the same delays in a repetition."""
+"""Maximum random delay of the start of a flow; in a repetition, the delays are equal for all
+algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
-    """Resolve a link given as text or as a table; paths are relative to the current folder.
+    """Resolve a link that is given as text or as a table.
+
+    Relative paths refer to the current folder.
 
     Raises:
         StudyError: `link` is not a valid link; the message names the error.

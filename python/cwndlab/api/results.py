@@ -1,4 +1,4 @@
-"""Read a study's results as Polars data frames, with SQL, and display them in notebooks."""
+"""Read the results of a study as Polars data frames, with SQL, or as a display in notebooks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Results:
 
     @property
     def id(self) -> str:
-        """ID of the study; for imported results, ID of the import."""
+        """ID of the study; for imported results, the ID of the import."""
         return self.study.id if self.imported is None else str(self.imported["id"])
 
     @property
@@ -103,7 +103,7 @@ class Results:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One record for each attempt to execute a run, with its time, host and duration."""
+        """One record for each attempt to execute a run: its time, host, duration and outcome."""
         return self._folder.history
 
     @property
@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: sums and means over flows, fairness and queue length."""
+        """Return one row for each run: sums and means over its flows, fairness and queue length."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -167,7 +167,7 @@ class Results:
         return self._table("radio", where)
 
     def datagrams(self, **where: object) -> pl.DataFrame:
-        """Return loss and jitter of UDP datagrams sent in parallel with runs on a real network."""
+        """Return loss and jitter of UDP datagrams that were sent in parallel with measured runs."""
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
@@ -179,12 +179,12 @@ class Results:
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Return the results in a subfolder such as `networks`; None if it contains no results."""
+        """Return the results in a subfolder such as `networks`; None if there are none."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario with these factor values; None for imported results."""
+        """Return the scenario with the given factor values; None for imported results."""
         found = self._resolved(cell)
         return None if found is None else found.scenario.model_dump(mode="json", exclude_none=True)
 
@@ -201,7 +201,7 @@ class Results:
         return narrowest_queue(found.scenario.path, found.traces, found.server_ns, direction)
 
     def _resolved(self, cell: Mapping[str, object]) -> Resolved | None:
-        """Return the cell of the study with these factor values; None for imported results."""
+        """Return the part of the study with the given factor values; None for imported results."""
         if self.imported is not None:
             return None
         cells = (each for each in self.study.cells if cell.items() <= each.labels.items())
@@ -225,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
-        """Decide which algorithm is best: for each setting and direction, and for all together.
+        """Decide which algorithm is best, for each setting and direction and for all combined.
 
         The arguments and the errors are the same as for `verdict`.
         """
@@ -342,7 +342,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """Return, for each disturbed run, a description of its disturbances."""
+        """Return a description of the disturbances of each disturbed run."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 
@@ -365,7 +365,7 @@ class Results:
         return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return the name under which each factor becomes a column of a table."""
+        """Return the column names under which the factors are shown in a table."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from cwndlab.errors import ArgumentError, UnknownNameError
 
 
 def rows_where(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
-    """Return the rows whose columns have the values, or one of the listed values, in `where`.
+    """Return the rows that `where` selects: by column, one value or a list of accepted values.
 
     Raises:
         UnknownNameError: the table has no such column.

@@ -21,14 +21,14 @@ _SHARE_OF_NETWORKS = 0.85  # of the remaining time, because runs may take longer
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Estimated computing times, if all processor cores are used."""
+    """Estimated computing times of further runs, if all processor cores are used."""
 
     repetition_s: float
-    """Time to run each algorithm once in each class of a population, in seconds."""
+    """Time in seconds to run each algorithm once in each class of a population."""
     draw_s: float
-    """Time to run each algorithm once on a similar network of each class, in seconds."""
+    """Time in seconds to run each algorithm once on a similar network of each class."""
     coexistence_s: float
-    """Time of all runs in which an algorithm competes with CUBIC or with itself, in seconds."""
+    """Time in seconds of all runs in which an algorithm competes with CUBIC or with itself."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
@@ -47,5 +47,5 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
 
 
 def has_time_for(repetitions: int, times: Times, budget_s: float, spent_s: float) -> bool:
-    """Return True if this number of further repetitions fits into the time limit."""
+    """Return whether a number of further repetitions fits into the time limit."""
     return spent_s + repetitions * times.repetition_s + _AROUND_S <= budget_s

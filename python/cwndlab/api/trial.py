@@ -1,4 +1,4 @@
-"""Trials: test a registered prediction on a real network, and judge if it came true."""
+"""Conduct trials: test a registered prediction on a real network, and judge the outcome."""
 
 from __future__ import annotations
 
@@ -66,19 +66,20 @@ ASSUMED_SPREAD = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The design of a trial: number and duration of its periods, and their random order."""
+    """The design of a trial: the number, duration and random order of its periods."""
 
     blocks: int | None = None
     """Number of pairs of periods. If None, enough pairs to detect the predicted change."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation, over blocks, of the utility difference between a block's two periods."""
+    """Standard deviation, over blocks, of the difference in utility between the two periods of a
+    block."""
     seed: int = 1
 
     @property
     def return_s(self) -> float:
-        """Duration of a return to the baseline, which checks suspected harm, in seconds.
+        """Duration in seconds of a return to the baseline, which checks suspected harm.
 
         A return lasts half a period, or longer if the wash-out and two seconds of data need more
         time.
@@ -86,7 +87,7 @@ class Design:
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
     def blocks_for(self, change: float) -> int:
-        """Return the number of blocks with which a trial detects a change with a power of 80 %.
+        """Return the number of blocks with which a trial detects a change with 80 % power.
 
         Raises:
             ResultsError: the change needs more blocks than a trial can have.
@@ -137,8 +138,8 @@ def register(
     baseline = baseline or decision.baseline or BASELINE
     if decision.goal.gain != THROUGHPUT.gain:
         msg = (
-            f"a trial compares throughput and delay, not {decision.goal.name}; add --goal "
-            "throughput, balance or latency"
+            f"a trial compares throughput and delay, not the goal {decision.goal.name}; add "
+            "--goal throughput, balance or latency"
         )
         raise ResultsError(msg)
     chosen = challenger or decision.first or baseline
@@ -201,7 +202,7 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious estimate of `Design.spread`, based on the blocks of an earlier trial.
+    """Return a cautious estimate of `Design.spread`, from the blocks of an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.
@@ -246,7 +247,7 @@ def run_between_hosts(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial between this machine and a server, without changing the settings of either.
+    """Conduct a trial between this machine and a server, without changing their settings.
 
     Raises:
         ResultsError: no prediction is registered for this trial.
@@ -286,7 +287,7 @@ def run_between_hosts(
 
 
 def _free_folder(trial: Path, first: str) -> Path:
-    """Return a new folder, so that no run of an earlier call is reused."""
+    """Return a new folder, so that no run of an earlier call is used again."""
     names = itertools.chain([first], (f"{first}-{n}" for n in itertools.count(2)))
     return next(trial / name for name in names if not (trial / name).exists())
 
@@ -302,7 +303,7 @@ class TrialState:
 
     @property
     def returns(self) -> list[MeasuredPeriod]:
-        """The returns to the baseline, which are not part of the measured change."""
+        """The returns to the baseline, which do not count towards the measured change."""
         return [each for each in self.periods if each.checks]
 
 

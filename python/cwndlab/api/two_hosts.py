@@ -1,7 +1,7 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-If a period is interrupted, each of its parts is a separate run, and so is each return to the
-baseline. A study with the same duration is created for each of these runs.
+If a period is interrupted, each of its parts and each return to the baseline is a separate run,
+for which a study of the same duration is created.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class HostPeriods:
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Measure a step of the trial in one run; all its flows use the algorithm of the step."""
+        """Measure a step of the trial in one run; all flows use the algorithm of the step."""
         study, folder, repetition = self.study, self.folder, step.block + 1
         period_ns = study.matrix.runs[0].scenario.duration_ns
         if step.is_return or round(step.duration_s * _NS_PER_S) != period_ns:
@@ -92,7 +92,7 @@ class HostPeriods:
 
 @dataclass(slots=True)
 class _HarmWatch:
-    """Watches the flows of a period, and ends them early if they harm other traffic."""
+    """Watches the flows of a period, and ends the flows early if they harm other traffic."""
 
     traffic: PeriodTraffic
     algorithm: str
@@ -120,7 +120,7 @@ class _HarmWatch:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return goodput and smoothed RTT of a period, without its first part (the wash-out time)."""
+    """Return goodput and smoothed RTT of a period, without its first part (the wash-out)."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()

@@ -1,4 +1,4 @@
-"""Execute runs in the simulator, in this machine's kernel, in stock kernels, or on a network.
+"""Execute runs in the simulator, on this machine's kernel, on stock kernels, or on a network.
 
 All backends run the same scenarios and write the same tables. Results of different backends or
 kernels are never mixed, because the key of a run on a kernel contains the kernel's release.
@@ -35,7 +35,7 @@ BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """The backend that simulates runs, on this machine or on a cluster."""
+    """The backend that simulates runs, on this machine or on a Dask cluster."""
 
     jobs: int | None = None
     """Number of parallel runs. If None, one per core."""
@@ -48,7 +48,7 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged: the simulator stores results under the study's own keys."""
+        """Return the runs unchanged, because the simulator uses the keys of the study."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -147,6 +147,6 @@ def backend_of(
     if name == "live":
         raise StudyError(["a measurement on a real network needs a server; name the server"])
     if cluster is not None:
-        msg = "--executor: a cluster cannot use this machine's kernel; omit this option"
+        msg = "--executor: a cluster cannot use this machine's kernel; omit --executor"
         raise ClusterError(msg)
     return ThisKernel() if name == "kernel" else VirtualMachines(find_kernel(kernel), jobs)

@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next tasks; return a list with a future, or an empty list."""
+                """Submit the next tasks; return their future in a list, or an empty list."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -124,7 +124,7 @@ class ClusterExecutor:
             if not isinstance(there, dict):
                 msg = (
                     f"{worker}: this worker needs cwndlab {here['cwndlab']}, as on this machine; "
-                    f"install that version there (the worker reported {there!r})"
+                    f"install that version on the worker (it reported {there!r})"
                 )
                 raise ClusterError(msg)
             for name, value in here.items():
@@ -152,7 +152,7 @@ def identity() -> dict[str, str]:
 
 
 def _identity_there() -> dict[str, str]:
-    """Return the properties of a worker's machine; the worker calls this function."""
+    """Return the properties of a worker's machine; this function is called on the worker."""
     return identity()
 
 
@@ -164,7 +164,7 @@ def _next_size(size: float, batches: Sequence[Batch]) -> float:
 
 
 def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
-    """Compute tasks and return their results in batches; a worker calls this function."""
+    """Compute tasks and return their results in batches; this function runs on a worker."""
     left = [
         dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
         for task in tasks

@@ -55,17 +55,19 @@ class RealNetwork:
     address: Address | Iperf3
     """Address of a server that runs `cwndlab serve`, or of an iperf3 server."""
     place: str | None = None
-    """Name of the place where this machine is; can be None if the study lists only one place."""
+    """Name of the place where this machine is; None is allowed if the study lists only one
+    place."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are stored with each run."""
     patience_s: float = 600
-    """Maximum time, in seconds, for which cwndlab retries to connect to an unreachable server."""
+    """Maximum time in seconds for which cwndlab keeps trying to reach an unreachable server."""
     is_waiting: bool = True
     """If true, wait for the next time of day at which the study measures."""
     is_proxy_accepted: bool = False
-    """If true, measure even if a proxy splits the path, although comparisons are then invalid."""
+    """If true, measure even if a proxy splits the path, although comparisons are then
+    meaningless."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """An interval without data counts as an outage if it lasts at least this many seconds."""
+    """An interval without data counts as an outage if it lasts at least this number of seconds."""
     retries: int = 0
     """Maximum number of times that a run is repeated because an outage disturbed it."""
     radio_log: RadioLog | None = None
@@ -145,7 +147,7 @@ class LiveExecutor:
         """Create an executor that measures runs at the place of `live`.
 
         Args:
-            live: the network to measure, and settings of the measurement.
+            live: the network to measure, with the settings of the measurement.
             runs: all runs of the study, in the order of measurement.
             history: records of earlier attempts.
         """
@@ -214,7 +216,7 @@ class LiveExecutor:
     def _batch(
         self, run: Run, began_s: float, found: MeasuredRun | None, error: str | None = None
     ) -> Batch:
-        """Return the outcome of one attempted run."""
+        """Return the outcome of one attempted run as a batch of results."""
         address = self._live.address
         notes: dict[str, Any] = {
             "server": f"{address.host}:{address.port}",
@@ -347,7 +349,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Return the congestion control algorithms of the client (this machine) and of the server."""
+    """Return the congestion control algorithms of the client (this machine) and the server."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

@@ -1,4 +1,6 @@
-"""Entry point of the command line. Errors that users can fix become a message and an exit status.
+"""Entry point of the command line.
+
+Errors that users can fix are reported by a message and an exit status.
 
 Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
 invalid, or the machine lacks something that the command needs; 130, the user stopped the command.
@@ -100,7 +102,7 @@ def _open_closed_streams() -> None:
 
 
 def _replace_what_cannot_be_encoded() -> None:
-    """Print a question mark in place of each character that the terminal's encoding lacks."""
+    """Print a question mark for each character that the terminal's encoding cannot represent."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper) and not out.encoding.lower().startswith("utf"):
         out.reconfigure(errors="replace")
@@ -158,7 +160,10 @@ def _status_of(error: BaseException) -> int | None:
 
 
 def _complain(message: str) -> None:
-    """Print a message to standard error; if that fails, only the exit status reports the error."""
+    """Print a message to standard error.
+
+    If printing fails, only the exit status reports the error.
+    """
     with contextlib.suppress(OSError):
         click.echo(message, err=True)
 

@@ -1,4 +1,4 @@
-"""`cwndlab advise`: recommend a congestion control for a network, and state how certain that is."""
+"""`cwndlab advise`: recommend a congestion control for a network, and say how certain this is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRACE_DELAY = "20 ms"
 
 
 def _budget_s(budget_ns: int) -> float:
-    """Return the value of --budget in seconds, which is more than zero."""
+    """Return the value of --budget in seconds; refuse a budget of 0."""
     if not budget_ns:
         msg = "--budget: 0 s leaves no time to simulate; write for example 15 s"
         raise click.UsageError(msg)
@@ -91,8 +91,8 @@ def _budget_s(budget_ns: int) -> float:
     "--mixes",
     "has_mixes",
     is_flag=True,
-    help="For the report, also simulate how the recommended algorithm shares the link with other "
-    "algorithms, for different numbers of flows, round-trip times and queues.",
+    help="For the report, also simulate how the recommended algorithm shares the link with "
+    "other algorithms, for several numbers of flows, round-trip times and queue sizes.",
 )
 @click.option(
     "--apply",

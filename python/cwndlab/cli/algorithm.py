@@ -172,8 +172,8 @@ def algorithm_load(name: str, *, pin: bool) -> None:
         program = load(helper, name, Path(), stays=pin)
         print_text(program.name)
         say(
-            "  to use the algorithm: set the socket option TCP_CONGESTION, or "
-            f"iperf3 -C {program.name}"
+            "  to use the algorithm, set the socket option TCP_CONGESTION, or run iperf3 -C "
+            f"{program.name}"
         )
         if pin:
             say(f"  to unload it: {command_line('cwndlab', 'algorithm', 'unload', name)}")
@@ -195,7 +195,7 @@ def algorithm_unload(name: str) -> None:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Return the lines of a comment, after wrapping paragraphs that are wider than `width`."""
+    """Return the lines of a comment; paragraphs wider than `width` are wrapped."""
     found: list[str] = []
     for paragraph in text.split("\n\n"):
         lines = paragraph.splitlines()

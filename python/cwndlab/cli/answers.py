@@ -1,4 +1,4 @@
-"""Options that set the goal of `compare` and `advise`; print the answers as JSON or CSV."""
+"""Define the goal options of `compare` and `advise`, and print decisions as JSON or CSV."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def apply_winner(decision: Decision) -> None:
 
 
 def _say_how_to_choose(name: str) -> None:
-    """Print how a route or a program can select an algorithm other than the machine's default."""
+    """Print how to select an algorithm other than the default for a route or for a program."""
     say(
         f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
         f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",

@@ -33,7 +33,7 @@ _WINDOWS = 1_000_000  # largest window of the algorithm
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The outcome of one check of this machine."""
+    """The outcome of one check of this machine, and the remedy if the check failed."""
 
     name: str
     state: ExaminedState
@@ -113,7 +113,9 @@ def _kernel() -> list[Examined]:
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "not Linux"
     loadable = sorted(kernel.modules - kernel.available)
     if loadable:
-        has += f"; modules to load: {', '.join(f'tcp_{name}' for name in loadable)}"
+        has += (
+            f"; kernel modules that can be loaded: {', '.join(f'tcp_{name}' for name in loadable)}"
+        )
     found = [Examined("kernel", "ok" if kernel.own else "optional", has)]
     in_the_way = obstacles()
     found += [

@@ -181,7 +181,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
 
 
 def _warn_unless_explained(place: str, found: Fit) -> None:
-    """Say, whatever the output format, that a decision is based on links that do not fit."""
+    """Warn, in every output format, that the inferred links do not explain the measurement."""
     if not found.check.is_explained:
         click.echo(
             f"{place}: no kind of link explains this measurement, so the decision may be wrong; "
@@ -226,7 +226,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that propose the next measurement; none if no measurement would help much."""
+    """Return lines that propose the next measurement, or no lines if none would help much."""
     measured = {flow.algorithm for flow in found.flows}
     best = next_measurement(found.outcomes(CANDIDATES), measured)
     if best is None or not best.is_worthwhile:

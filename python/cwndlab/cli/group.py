@@ -178,7 +178,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
 
 
 class SectionedGroup(click.Group):
-    """A click group with the commands of `SECTIONS`, which it can list without importing them."""
+    """A click group that lists the commands of `SECTIONS` without importing their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order of the sections."""
@@ -188,7 +188,9 @@ class SectionedGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; refuse an option that is repeated.
+        """Return the command that the arguments name.
+
+        Refuse options that are given twice although they have a single value.
 
         Raises:
             UsageError: no command has this name, or an option that has a single value is given
@@ -213,7 +215,7 @@ class SectionedGroup(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each section of commands under its heading."""
+        """Write the names and help of the commands, each section under its heading."""
         del ctx
         for heading, section in SECTIONS.items():
             with formatter.section(heading):

@@ -77,7 +77,7 @@ def import_command(
 
 
 def _say_left_out(summary: ImportSummary) -> None:
-    """Print which files were not imported, and the reason for each file."""
+    """Print the names of files that were not imported, and the reason for each of them."""
     if not summary.left_out:
         return
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]

@@ -1,4 +1,4 @@
-"""`cwndlab reproduce --inferred`: infer a paper's network, and predict its other numbers."""
+"""`cwndlab reproduce --inferred`: infer a paper's network, and predict the paper's numbers."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
     tell(
-        "fitting the networks to the paper's numbers, and again with the names of the variants "
-        "shuffled"
+        "fitting the networks to the paper's numbers, and again to numbers with shuffled names "
+        "of the variants"
     )
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
@@ -85,7 +85,7 @@ def _given(fit: PaperFit) -> str:
 
 
 def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
-    """Return a row for a setting: its prior range, and the range inferred from the paper."""
+    """Return a table row for a property of the network: its prior range and its inferred range."""
     shares, weights = fit.inferred.points[:, n], fit.inferred.weights
     if key.choices:
         names = [key.value_at(float(share)) for share in shares]
@@ -113,10 +113,10 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error of the grand mean": _percent(
+                "mean error of predicting the grand mean": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
-                "numbers in the 90 % interval": (
+                "numbers within their 90 % interval": (
                     f"{sum(each.is_inside for each in own)} of {len(own)}"
                 ),
             }
@@ -140,7 +140,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return the number of shuffled fits whose mean error is at most the mean error of `fit`."""
+    """Return the number of shuffled fits whose mean error does not exceed the error of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 
@@ -158,7 +158,7 @@ def _claim(each: InferredClaim) -> dict[str, Any]:
 
 
 def _document(fit: PaperFit, shuffled: Floats, claims: list[InferredClaim]) -> dict[str, Any]:
-    """Return the outcome as a dictionary, for JSON and for the table of claims."""
+    """Return the inferred network and predictions as a dictionary, for JSON and for the claims."""
     return {
         "training": list(fit.networks.plan.training),
         "error": fit.error,

@@ -32,7 +32,7 @@ class Interruption(KeyboardInterrupt):
 def listen() -> None:
     """Raise `Interruption` when the user presses Ctrl-C.
 
-    If a library swallows the exception, the exception is raised again until `arrived` is called.
+    If a library swallows the exception, this module raises it again until `arrived` is called.
     """
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     _is_listening = True

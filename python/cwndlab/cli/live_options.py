@@ -136,7 +136,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """The values of the options for measuring a real network."""
+    """Values of the options for measuring a real network, which `run` and `live` share."""
 
     server: str | None
     token_file: Path

@@ -57,7 +57,7 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
         msg = f"--port {port}: {error.strerror}; choose another port, or omit --port"
         raise CwndlabError(msg) from None
     with server:
-        say(f"the results are at {server.access.address} (Ctrl-C to stop)")
+        say(f"the results are shown at {server.access.address} (Ctrl-C to stop)")
         if not no_browser:
             webbrowser.open(server.access.address)
         try:

@@ -56,7 +56,7 @@ direction_option = click.option(
 def format_option(
     command: Callable[CommandArguments, CommandAnswer],
 ) -> Callable[CommandArguments, CommandAnswer]:
-    """Add the option --format to a command that prints results."""
+    """Add the option `--format` to a command that prints results."""
     return functools.wraps(command)(_format_option(command))
 
 
@@ -76,7 +76,10 @@ def say(*lines: RenderableType) -> None:
 
 
 def prose(text: str) -> RenderableType:
-    """Return a line of text; in a terminal, wrap the line between words, with a hanging indent."""
+    """Return a line of text.
+
+    If the output is a terminal, the line is wrapped between words, with a hanging indent.
+    """
     to = console()
     if not to.is_terminal or len(text) <= to.width:
         return text
@@ -165,7 +168,7 @@ def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def indented(drawn: RenderableType) -> Padding:
-    """Return a Rich renderable, indented by two columns."""
+    """Return a Rich renderable that is indented by two columns."""
     return Padding(
         fitted(drawn, 2) if isinstance(drawn, Table) else drawn, (0, 0, 0, 2), expand=False
     )
@@ -191,7 +194,7 @@ def fitted(table: Table, indent: int = 0) -> RenderableType:
 
 
 def _keep_words(table: Table, width: int) -> None:
-    """Set the widths of the columns so that the table fits, and no word is broken.
+    """Set the widths of the columns so that the table fits and no word is broken.
 
     Rich reduces the widest columns first, even to less than the length of a word.
     """

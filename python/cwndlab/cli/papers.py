@@ -1,4 +1,4 @@
-"""`cwndlab papers`; print the table of verdicts on claims for `cwndlab reproduce`."""
+"""`cwndlab papers`, and the table of verdicts on claims that `cwndlab reproduce` prints."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return how many tables, figures, numbers and claims are reproduced from a paper."""
+    """Return how many tables, figures, numbers and claims of a paper are reproduced, as text."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -69,7 +69,7 @@ def _reproduced(paper_id: str) -> str:
 
 def _state(paper_id: str) -> str:
     """Return whether the results of a paper's study are complete, incomplete or missing."""
-    for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
+    for name, how in ((paper_id, ""), (f"{paper_id}-quick", " (short version)")):
         try:
             results = Results(RESULTS_FOLDER / name)
         except ResultsError:

@@ -21,7 +21,7 @@ _PPB = 10**9
 
 
 def _time(hours: float) -> str:
-    """Return a duration as text, in seconds, minutes or hours."""
+    """Return a duration as text, in seconds, minutes or hours, whichever fits best."""
     minutes = hours * 60
     if minutes < 1:
         return f"{minutes * 60:,.0f} s"

@@ -33,10 +33,10 @@ class UntrustedCodeError(CwndlabError):
 def load_study(
     path: Path, *, is_trusting: bool, is_quick: bool = False, is_live: bool = False
 ) -> Study:
-    """Read a study, after the user has agreed to compile and run its C files.
+    """Read a study after the user has agreed that its C files are compiled and run.
 
     Raises:
-        UntrustedCodeError: the user refused, or the user cannot be asked without a terminal.
+        UntrustedCodeError: the user refused, or there is no terminal on which to ask the user.
         StudyError: the study has an error.
     """
     files = sorted(references_in(TomlSource.read(path).document).values())
@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Mark a results folder as trusted, because the user has just named its C files."""
+    """Mark a results folder as trusted, because the user has just named its study's C files."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 

@@ -164,14 +164,17 @@ def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
 
 
 def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
-    """Return the folder of the study's results; the short version has a separate folder."""
+    """Return the folder of a study's results; a study's short version has a separate folder."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
 
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
-    """Run a study and yield its results; if runs failed, raise the error when the context ends."""
+    """Run a study, and yield its results.
+
+    If runs failed, the error is raised when the context ends.
+    """
     failure = None
     try:
         results = run_study(
@@ -190,7 +193,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
 
 
 def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
-    """Write the report, without figure files if `is_quick` is set, and return the report's path."""
+    """Write the report, and return its path; if `is_quick` is set, omit figure files."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
     formats = () if is_quick else FORMATS

@@ -75,7 +75,7 @@ def help_of(field: FieldInfo, more: str = "") -> str:
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """Return the type in an annotation, leaving out `| None`, and the annotation's metadata."""
+    """Return the type in an annotation without `| None`, and the metadata of the annotation."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""A warning is printed if the measured part of each period is shorter than this, in seconds."""
+"""If the measured part of each period is shorter than this number of seconds, a warning is
+printed."""
 _SHORT = (
     "Periods this short are suitable only for rehearsals: data that a loss delayed until the "
     "measured part of a period can raise the goodput above the rate of the link."

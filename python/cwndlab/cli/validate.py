@@ -148,14 +148,14 @@ def _announce(study: Study, at_once: int) -> None:
     if length_s > WORTH_SAYING_S:
         time = format_eta(length_s)
         click.echo(
-            f"{plural(len(runs), 'run')} on the kernel take {time} in real time; if you stop the "
-            "command, the same command continues it",
+            f"{plural(len(runs), 'run')} on the kernel take {time} in real time; to continue "
+            "after a stop, repeat the command",
             err=True,
         )
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay the kernel's calls of each algorithm; print why algorithms cannot be loaded."""
+    """Replay the kernel's calls of each algorithm, or print why no algorithm can be loaded."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
@@ -185,14 +185,19 @@ def _print(judgements: list[CellAgreement]) -> None:
             cells.append(f"{number(simulated)} | {number(measured)} {percent(pair.difference)}")
         names = ", ".join(str(value) for value in each.cell.values())
         table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
-    say("", "  simulator | kernel, and the deviation of the simulator from the kernel", "", table)
+    say(
+        "",
+        "  value in the simulator | on the kernel, and the simulator's deviation from the kernel",
+        "",
+        table,
+    )
 
 
 def _print_replays(replays: list[Replayed]) -> None:
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
-    for head in ("", "calls in the kernel", "calls whose result differs in the simulator"):
+    for head in ("", "calls recorded in the kernel", "calls whose result differs in the simulator"):
         table.add_column(head)
     for each in replays:
         table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")

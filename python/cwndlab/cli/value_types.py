@@ -1,4 +1,4 @@
-"""Types of option values that several commands use: paths and quantities."""
+"""Types of option values that several commands use, such as paths and durations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UserPath(click.Path):
     """
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  click's
-        """Create the type with settings of `click.Path`."""
+        """Create the option type; the arguments are those of `click.Path`."""
         super().__init__(path_type=Path, **settings)
 
     def convert(
@@ -33,7 +33,7 @@ class UserPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:  # noqa: ANN401  click's
-        """Return the value as a path."""
+        """Convert the value of the option to a path, and expand a leading `~`."""
         text = os.fspath(value)
         if not text:
             self.fail("the path is empty; write the path of a file or folder", param, ctx)
@@ -41,10 +41,10 @@ class UserPath(click.Path):
 
 
 class QuantityType(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
-    """A number with a unit, which becomes a whole number of the quantity's smallest unit."""
+    """Option type for a quantity, such as 5 ms, as a whole number of the smallest unit."""
 
     def __init__(self, name: str, parse: Callable[[object], int]) -> None:
-        """Create the type; in capital letters, `name` is the placeholder in help texts."""
+        """Create the option type; help texts show `name` in capital letters as the placeholder."""
         self.name = name
         self._parse = parse
 
@@ -54,7 +54,7 @@ class QuantityType(click.ParamType):  # type: ignore[type-arg]  # not generic in
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> int:
-        """Return the parsed value."""
+        """Convert the value of the option to a whole number of the quantity's smallest unit."""
         try:
             return self._parse(value)
         except QuantityError as error:
@@ -62,8 +62,8 @@ class QuantityType(click.ParamType):  # type: ignore[type-arg]  # not generic in
 
 
 DURATION = QuantityType("time", parse_duration)
-"""A duration, in nanoseconds."""
+"""Option type for a duration; the value is converted to nanoseconds."""
 RATE = QuantityType("rate", parse_rate)
-"""A rate, in bits per second."""
+"""Option type for a rate; the value is converted to bits per second."""
 SHARE = QuantityType("share", parse_share)
-"""A share, in parts per billion."""
+"""Option type for a share; the value is converted to parts per billion."""

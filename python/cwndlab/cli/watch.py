@@ -24,12 +24,14 @@ from cwndlab.measure.watch import INTERVAL_S, Watch
 def watch_command(interface: str | None, duration: int | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 
-    The command shows the transfers of all programs and does not need root. Run it in a second
-    terminal. To see the congestion window of downlink transfers, run it on the server.
+    The command shows the transfers of all programs and does not need root. Run the command in a
+    second terminal. To see the congestion window of downlink transfers, run the command on the
+    server.
     """
     if sys.platform != "linux":
         msg = (
-            "cwndlab watch needs Linux; if the other end of the connection runs Linux, run it there"
+            "cwndlab watch needs Linux; if the other end of the connection runs Linux, run "
+            "cwndlab watch there"
         )
         raise CwndlabError(msg)
     until_s = None if duration is None else time.monotonic() + duration / 1e9

@@ -1,4 +1,4 @@
-"""Draw figures for print and notebooks, with units on all axes and colours per algorithm."""
+"""Draw figures for print and notebooks, with units on all axes and a colour per algorithm."""
 
 from cwndlab.figures.canvas import FORMATS, house_style, new_figure, save_figure
 from cwndlab.figures.decimate import decimate, kept_points

@@ -1,7 +1,8 @@
 """Create figures and write them to files, so that equal input produces equal bytes.
 
-Figures are created without pyplot, so no global state changes, and several threads can draw. To
-make the bytes equal, identifiers in SVG files have a fixed salt, and no file contains a date.
+Figures are created without pyplot, so no global state changes, and several threads can draw at
+once. To make the bytes equal, identifiers in SVG files have a fixed salt, and no file contains a
+date.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +55,7 @@ _NO_DATES: dict[str, dict[str, str | None]] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Apply the project's fonts, grid and sizes inside a `with` block."""
+    """Return a context in which matplotlib uses the project's fonts, grid and sizes."""
     with mpl.rc_context(_STYLE):
         yield
 
@@ -121,7 +122,7 @@ def save_figure(
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[None]:
-    """Compute the layout once and keep it for all files."""
+    """Compute the layout of a figure once, and keep the layout for all of its files."""
     engine = figure.get_layout_engine()
     figure.draw_without_rendering()
     with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):

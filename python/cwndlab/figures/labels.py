@@ -34,7 +34,7 @@ class PlacedLabel:
 
 
 def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
-    """Return the text that labels each name in a figure: long names without their middle.
+    """Return a short text for each name in a figure; long names lose their middle.
 
     If names differ only in their middle, a number follows the shortened names.
     """
@@ -68,12 +68,12 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(lines: int) -> float:
-    """Return the panel height, in inches, that the labels of `lines` plotted lines need."""
+    """Return the panel height in inches that the labels of `lines` plotted lines need."""
     return lines * _LINE_HEIGHT_PT / 72
 
 
 def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int]:
-    """Return the entries of a legend with short names, and how many columns fit the panel."""
+    """Return the short names for a legend, and how many of its columns fit into the panel."""
     handles, names = axes.get_legend_handles_labels()
     short = short_names(names, _longest_in(axes))
     longest = max(map(len, short.values()), default=0)
@@ -82,7 +82,7 @@ def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int
 
 
 def _longest_in(axes: Axes) -> int:
-    """Return the number of characters that a name beside or below the axes may have."""
+    """Return the number of characters that a name beside or below the axes can have."""
     half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
     return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
 
@@ -163,7 +163,7 @@ class Box:
     height: float
 
     def grown(self, by: float) -> "Box":
-        """Return the box with an edge of this width around it."""
+        """Return the box with an edge of a given width around it."""
         return Box(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
 
     def meets(self, other: "Box") -> bool:
@@ -188,8 +188,8 @@ class Box:
 def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> list[Box]:
     """Return a box for each marker's name: the nearest free place inside `room`.
 
-    A place is free if it overlaps no marker and no other name. If no place is free, the name
-    stands at the upper right of the marker, over other boxes.
+    A place is free if it overlaps no marker and no other name. If no place is free, the name is
+    put at the upper right of the marker, over other boxes.
     """
     placed: list[Box] = []
     for own, width in zip(markers, widths, strict=True):
@@ -209,7 +209,7 @@ def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> l
 
 
 def _places_around(marker: Box, width: float) -> list[Box]:
-    """Return places for a name, from near to far, with the upper right as the first."""
+    """Return places for a name, from near to far; the upper right place is the first."""
     right, left = marker.x + marker.width + 3, marker.x - width - 3
     rows = [row for n in range(_FARTHEST_ROW) for row in (n, -n - 1)]
     return [

@@ -1,4 +1,4 @@
-"""Plot delivery rate and round-trip time over data in flight: the operating point of a flow.
+"""Plot delivery rate and RTT over the data in flight: the operating point of a flow.
 
 Below the bandwidth-delay product (BDP), more data in flight increases the delivery rate. Between
 BDP and BDP plus queue, more data increases only the delay. Above BDP plus queue, packets are lost
@@ -19,7 +19,8 @@ from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 _MOST_INSIDE = 8
-"""A legend with more names than this is placed above the panels instead of inside a panel."""
+"""If a legend has more names than this, it is placed above the panels instead of inside a
+panel."""
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW_IN = 0.2
 
@@ -31,7 +32,10 @@ def operating_point_figure(
     bdp_pkts: float | None = None,
     queue_pkts: float | None = None,
 ) -> Figure:
-    """Return a figure of delivery rate and RTT over packets in flight; mark BDP and queue size."""
+    """Return a figure of delivery rate and RTT over packets in flight.
+
+    The figure marks the BDP and the queue size.
+    """
     count = samples[contestant].n_unique()
     above = math.ceil(count / _LEGEND_COLUMNS) if count > _MOST_INSIDE else 0
     figure, axes = new_figure(2, height_in=4.6 + _LEGEND_ROW_IN * above, share_x=True)
@@ -78,7 +82,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP, which fills the path, and BDP plus queue size, which fills path and queue."""
+    """Mark the BDP, which fills the path, and BDP plus queue size, which also fills the queue."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

@@ -1,4 +1,4 @@
-"""Plot throughput, round-trip time, window and queue over time, with losses marked."""
+"""Plot throughput, round-trip time, window and queue over time, and mark losses."""
 
 from collections.abc import Iterator, Sequence
 
@@ -158,8 +158,8 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 def is_loss(event: str) -> bool:
     """Return whether an event is a loss that the sender noticed: a fast recovery or a timeout.
 
-    Events of the path (`queue_overflow`, `link_loss`) do not count: each lost packet causes one,
-    but a sender reacts only once to several losses in a round trip.
+    Events of the path (`queue_overflow`, `link_loss`) do not count, because each lost packet
+    causes such an event, whereas a sender reacts only once to several losses in a round trip.
     """
     return event in _NOTICED_LOSSES
 

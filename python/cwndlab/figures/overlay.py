@@ -1,4 +1,4 @@
-"""Plot several congestion windows in one picture, with enlarged time intervals below."""
+"""Plot several congestion windows in one figure, with enlarged time intervals below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second axis with the same numbers, labelled as in the paper."""
+    """Add a second axis with the same numbers, with the label that the paper uses."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

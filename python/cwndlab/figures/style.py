@@ -1,10 +1,10 @@
-"""Colours, line styles and markers of algorithms, identical in all figures and reports.
+"""Define colours, line styles and markers of algorithms for all figures and reports.
 
-The hues come from Okabe and Ito (2008) and from Tol's "muted" set. Their lightness is adjusted for
+The hues come from Okabe and Ito (2008) and from Tol's "muted" set. The lightness is adjusted for
 two purposes: each colour is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1
-section 1.4.11). Colours that are often shown together are distinguishable with all types of colour
-vision. Tests compute both properties. Dashes and markers also identify each algorithm, for print
-in grey and for colour-blind readers.
+section 1.4.11), and colours that are often shown together are distinguishable with all types of
+colour vision. Tests check both properties. Dashes and markers also identify each algorithm, for
+print in grey and for colour-blind readers.
 """
 
 import re
@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return the style of an algorithm; the style of an unknown algorithm follows from its name."""
+    """Return the style of an algorithm; an unknown name always has the same style."""
     known = _known(name)
     if known is not None:
         return known

@@ -24,8 +24,7 @@ _MAGICS = (
 )
 _SMALLEST_SHARE = 0.01  # of the largest flow's data; smaller flows are control traffic
 _BESIDE_RECEIVER = (
-    "The capture was made at the receiver of the data: the capture shows neither round-trip times"
-    " nor "
+    "The capture was made at the receiver of the data. It shows neither round-trip times nor "
     "timeouts, and packets that were lost on the way to the receiver are not counted."
 )
 _NO_HANDSHAKE = (

@@ -36,12 +36,12 @@ _SAMPLES = {
 
 
 def is_iperf3(head: bytes) -> bool:
-    """Return whether the first bytes of a file, `head`, begin a JSON object."""
+    """Return whether `head`, the first bytes of a file, begins a JSON object."""
     return head.lstrip()[:1] == b"{"
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run, from both ends if the file has the server's report (`--get-server-output`).
+    """Read a run from a file; `--get-server-output` adds the report of the server to the file.
 
     Raises:
         MeasurementError: the file is not JSON of iperf3, or the test did not use TCP.
@@ -65,20 +65,20 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 
 def _read_events(file: IO[bytes], intervals: _Intervals) -> Json:
-    """Return the document in the lines of `iperf3 --json-stream`, without its intervals."""
+    """Return the document that `iperf3 --json-stream` wrote as lines, without its intervals."""
     document: Json = {}
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
         event = read_json(line)
         if not isinstance(event, dict) or not {"event", "data"} <= event.keys():
-            msg = f"line {number} is not an event"
+            msg = f"line {number} is not an event of iperf3"
             raise ValueError(msg)
         name, data = event["event"], event["data"]
         if name == "interval":
             intervals.add(data)
         elif name in document:
-            msg = f"line {number}: a second event {name!r}"
+            msg = f"line {number}: the event {name!r} occurs a second time"
             raise ValueError(msg)
         else:
             document[name] = data
@@ -96,14 +96,14 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 def _not_iperf3(why: str) -> MeasurementError:
     msg = (
-        f"the file is not JSON of iperf3 ({why}); create it with iperf3 --json, with one test in "
-        "each file"
+        f"the file is not JSON of iperf3 ({why}); create the file with iperf3 --json, one file "
+        "for each test"
     )
     return MeasurementError(msg)
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Combine the files of both ends; each value comes from the end that measures the value."""
+    """Merge the files of both ends; each value comes from the end that measures the value."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -155,7 +155,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return the valid intervals of a stream, by column."""
+        """Return the valid intervals of a stream, as columns by name."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -270,7 +270,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the length of the measured interval and, at the receiver, the goodput."""
+    """Return the length of the measured interval and, at the receiver, also the goodput in it."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

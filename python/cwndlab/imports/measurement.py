@@ -101,7 +101,7 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Upper limit of times, sizes and rates, in any unit; larger values are refused."""
+"""Upper limit of times, sizes and rates in any unit; larger values are refused as implausible."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -119,8 +119,7 @@ class Measurement:
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
-    """Identifier of the transfer; the files of both ends of a transfer contain the same
-    identifier."""
+    """Identifier of the transfer, which is the same in the files of both ends of the transfer."""
     notes: list[str] = field(default_factory=list)
     error: str | None = None
     """Reason why the run failed; None if the run succeeded."""

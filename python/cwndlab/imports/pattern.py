@@ -85,7 +85,7 @@ class NamePattern:
         return tuple(name for name in self.fields if name not in (REPETITION, SIDE))
 
     def match(self, name: str) -> dict[str, str] | None:
-        """Return the fields of a file name; None if the name does not match the pattern.
+        """Return the fields of a file name, or None if the name does not match the pattern.
 
         Raises:
             MeasurementError: the direction or side is unknown, the repetition has too many digits,

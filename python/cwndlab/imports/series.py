@@ -38,7 +38,7 @@ _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Columns of one flow by name, with one value for each sample; NaN marks missing values."""
+    """Columns of one flow, with one value for each sample; NaN marks missing values."""
 
     t_s: Numbers
     columns: Mapping[str, Numbers]
@@ -63,11 +63,14 @@ class Series:
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row in `flows`; counts include the warm-up, rates and means do not."""
+        """Return the flow's row of the table `flows`.
+
+        Counts include the warm-up; rates and means do not.
+        """
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return samples with times relative to `begin_s` and with rates between samples."""
+        """Return samples, with times relative to `begin_s` and rates between successive samples."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
@@ -86,7 +89,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return events; each event has the time of the first sample that shows this event."""
+        """Return events; each event has the time of the first sample that shows it."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

@@ -1,8 +1,8 @@
 """Import logs of `ss -tin`, which contain repeated readings of the kernel's connection state.
 
-`ss` prints no time. Therefore a log must contain a line with the time before each reading: seconds
-since 1970 (`date +%s.%N`) or a date (`date -Is`). All lines before the next such line belong to
-one reading.
+`ss` does not print the time. Therefore, a log must contain a line with the time before each
+reading: seconds since 1970 (`date +%s.%N`) or a date (`date -Is`). All lines before the next such
+line belong to one reading.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Return whether the first bytes of a file, `head`, begin a log of `ss`."""
+    """Return whether `head`, the first bytes of a file, begins a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
@@ -84,7 +84,7 @@ def read_socket_statistics(
 
 @dataclass(slots=True)
 class _LoggedConnection:
-    """Samples of one connection, read from a log."""
+    """Samples of one connection that were read from a log of `ss`."""
 
     rows: Log
     algorithm: str | None = None
@@ -101,7 +101,7 @@ class _LoggedConnection:
         self._last_s, self._last_bytes = now_s, _moved(row)
 
     def is_followed_by(self, row: Mapping[str, float | None], now_s: float) -> bool:
-        """Return whether a later reading belongs to a new connection between the same ports."""
+        """Return whether a later reading belongs to a new connection that uses the same ports."""
         return now_s >= self._last_s and _moved(row) < self._last_bytes
 
 
@@ -126,7 +126,7 @@ def _read(lines: Iterable[str]) -> list[_LoggedConnection]:
         if current is not None and "rto:" in text:
             if now_s is None:
                 msg = (
-                    "the log contains no timestamps; write one before each reading: "
+                    "the log contains no timestamps; write a timestamp before each reading: "
                     "while sleep 0.1; do date +%s.%N; ss -tin; done > log"
                 )
                 raise MeasurementError(msg)

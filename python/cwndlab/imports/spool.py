@@ -33,7 +33,7 @@ class Spool:
     """A temporary file for the rows of several flows."""
 
     def __init__(self) -> None:
-        """Create an empty file, which is deleted when this object is no longer used."""
+        """Create an empty file, which is deleted when this object is no longer in use."""
         self._file, path = tempfile.mkstemp()
         Path(path).unlink()
         weakref.finalize(self, os.close, self._file)
@@ -43,7 +43,7 @@ class Spool:
         """Number of rows that are held in memory."""
 
     def log(self) -> Log:
-        """Return an object to which the rows of one more flow are added."""
+        """Return a log to which the rows of one more flow can be added."""
         log = Log(self)
         self._logs.append(log)
         return log
@@ -59,7 +59,7 @@ class Spool:
         return begin
 
     def read(self, begin: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return `count` numbers from the file, starting at the offset `begin`."""
+        """Read `count` numbers from the file, starting at the offset `begin`."""
         return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
 
     def make_room(self) -> None:
@@ -71,7 +71,7 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive rows in a file, stored column by column."""
+    """Consecutive rows of one flow in a file, stored column by column."""
 
     begin: int
     rows: int
@@ -87,7 +87,7 @@ class Log:
         self.count = 0
         self.names: set[str] = set()
         self.most: dict[str, float] = {}
-        """Largest value of each column that has values."""
+        """Largest value of each column that contains values."""
         self.begin_s = math.inf
         self._columns: dict[str, array[float]] = {}
         self._rows = 0
@@ -119,7 +119,7 @@ class Log:
             self.spool.make_room()
 
     def put_away(self) -> None:
-        """Move the rows of one flow from memory to disk, sorted by time."""
+        """Move the rows of this flow from memory to disk, sorted by time."""
         if not self._rows:
             return
         piece = self._in_memory().in_order()
@@ -151,7 +151,7 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """Return some columns as a series, under new names."""
+        """Return some columns as a time series, under new names."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
@@ -185,14 +185,17 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk, which is read in pieces; results are the same as with `Series`."""
+    """A flow's series on disk, which is read in pieces; the results equal those of `Series`."""
 
     log: Log
     names: Mapping[str, str]
-    """Name of each column in results, by the column's name in the log."""
+    """Names of columns in results, by the names of the columns in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row in `flows`; counts include the warm-up, rates and means do not."""
+        """Return the flow's row of the table `flows`.
+
+        Counts include the warm-up; rates and means do not.
+        """
         return flow_row(self._pieces, warm_up_s)
 
     def check(self) -> None:

@@ -29,7 +29,9 @@ _DIGIT_BITS = 16
 
 
 def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
-    """Return a flow's row in `flows`; counts include the warm-up, rates and means do not.
+    """Return a flow's row of the table `flows`.
+
+    Counts include the warm-up; rates and means do not.
 
     Args:
         pieces: function that returns the series from its beginning, in pieces, each of which begins
@@ -87,7 +89,7 @@ def _rates(life: _Life, window: _Window) -> dict[str, float | None]:
 
 @dataclass(slots=True)
 class _Life:
-    """Statistics over the whole series, including the warm-up."""
+    """Statistics of a flow over its whole series, including the warm-up."""
 
     begin_s: float = math.nan
     end_s: float = math.nan
@@ -95,7 +97,7 @@ class _Life:
     acknowledged."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
-    """Last value of each counter; counters are 0 when the connection begins."""
+    """Last value of each counter; all counters start at 0 when the connection begins."""
     shortest_ms: float | None = None
     _has_grown: bool = False
 
@@ -125,7 +127,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, sum and maximum of values, which are added array by array."""
+    """Number, sum and maximum of values, to which values are added array by array."""
 
     count: int = 0
     total: float = 0.0
@@ -168,7 +170,7 @@ class _CounterAt:
 
 
 class _Window:
-    """Statistics of the samples after the warm-up."""
+    """Statistics of those samples that follow the warm-up."""
 
     def __init__(self, begin_s: float, end_s: float, smoothed: str) -> None:
         self.begin_s, self.end_s = begin_s, end_s
@@ -207,7 +209,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of `count` positive numbers; each call of `values` yields all of them."""
+    """Return the median of `count` positive numbers; each call of `values` yields all numbers."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))

@@ -23,7 +23,8 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """True if the table contains bytes that must be divided by the segment size (MSS)."""
+    """True if the table contains counts of bytes that must be divided by the segment size
+    (MSS)."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}
@@ -65,7 +66,7 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether a file begins with a heading line that contains known names."""
+    """Return whether `head` begins with a heading line that contains known names."""
     lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
     return len(_Heading.read(lines.readline()).known) > 1
 
@@ -115,7 +116,7 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Variables that cwndlab reads, by the number of the column in the file."""
+    """The variables that cwndlab reads, by the number of their column in the file."""
     mss_at: int | None = None
 
     @classmethod
@@ -164,7 +165,7 @@ class _Heading:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Return the fields of a line; a line without quotation marks is split directly (faster)."""
+    """Split a line into its fields; a line without quotation marks is split directly (faster)."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)

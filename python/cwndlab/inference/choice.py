@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Number of simulated links (points) per family in rounds 1 and 2, number of links in each later
-round, and number of rounds."""
+"""Number of simulated links (points) per family in round 1, in round 2 and in each later round,
+and number of rounds."""
 ALONE = 600
 """Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
-"""Families of links with a probability below this value are left out of the result."""
+"""Families of links whose probability is below this value are left out of the result."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0
@@ -66,7 +66,7 @@ def choose(
     seed: int,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """Simulate links of all families, and return the probable families, the most probable first.
+    """Simulate links of all families; return the probable families, the most probable first.
 
     Args:
         measured: the summary statistics of the measurement.
@@ -134,7 +134,7 @@ def probabilities(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _noise(samplers: Sequence[Sampler]) -> Floats:
-    """Estimate by regression the standard deviation of each statistic over runs on one link."""
+    """Estimate the standard deviation of each statistic over runs on one link, by regression."""
     found = []
     spread = np.nanstd(np.vstack([each.numbers for each in samplers]), axis=0) + _LEAST_NOISE
     for each in samplers:
@@ -154,7 +154,7 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return each family's probability if all features are 0, by penalised logistic regression."""
+    """Return the probability of each family if all features are 0, by logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""A class is split if the standard deviation of its log2(RTT) or log2(goodput) is at least this."""
+"""A class is split if the standard deviation of log2(RTT) or log2(goodput) in it is at least this
+value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Repeatedly split the group with the largest spread, and return the groups' centres."""
+    """Split the group with the largest spread again and again; return the groups' centres."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

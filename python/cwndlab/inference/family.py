@@ -27,7 +27,7 @@ _SAME_MS = 1e-6
 
 
 def longest_trip_ms(shortest_rtt_ms: float) -> float:
-    """Return the upper limit of a path's round-trip time, given the measured minimum.
+    """Return the upper limit of a path's round-trip time in ms, given the measured minimum.
 
     After losses, Linux takes round-trip times from TCP timestamps, which count milliseconds (RFC
     7323). A minimum of whole milliseconds can therefore be up to 1 ms shorter than the path.
@@ -47,8 +47,8 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices of a parameter that is not numeric; its value is the index of a choice. Empty for a
-    numeric parameter."""
+    """Choices of a parameter that is not numeric, whose value is the index of a choice; empty for
+    a numeric parameter."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -56,7 +56,7 @@ class Dimension:
         return cls(name, title, "", 0, len(choices), is_linear=True, choices=choices)
 
     def value(self, share: Floats) -> Floats:
-        """Return the parameter's value at a fraction of its range, from 0 to 1."""
+        """Return the parameter's value at a given fraction (0 to 1) of its range."""
         if self.choices:
             return np.minimum(np.floor(share * self.high), self.high - 1)
         if self.is_linear:
@@ -65,13 +65,13 @@ class Dimension:
         return np.exp(low + share * (high - low))
 
     def text(self, value: float) -> str:
-        """Format a parameter's value for a table."""
+        """Return the value of the parameter as text for a table."""
         return self.choices[round(value)] if self.choices else f"{value:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Links of one kind that differ in the values of their parameters."""
+    """A family of links: links of one kind that differ in the values of their parameters."""
 
     name: str
     """Name of the family in files, such as `wire`, `policed` or `lte`."""
@@ -87,10 +87,13 @@ class Family:
     """
 
     def values(self, points: Floats) -> dict[str, Floats]:
-        """Return the parameter values of links; each row of `points` is a link (see the module)."""
+        """Return the parameter values of links; each row of `points` represents a link."""
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
-        """Return the settings of a study for one point; `seed` determines random variations."""
+        """Return the settings of a study for one link (point).
+
+        `seed` determines the random variations.
+        """
         value = {name: float(column[0]) for name, column in self.values(point[None, :]).items()}
         return self.build(value, duration_s, seed)

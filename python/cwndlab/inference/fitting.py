@@ -25,26 +25,25 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LONGEST_S = 120.0
-"""Maximum simulated duration in s; the part of a measurement after this time is ignored."""
+"""Longest simulated duration in s; the part of a measurement after this time is ignored."""
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 
 The measured flow and each other algorithm are simulated on all of these links.
 """
 HOST_DELAY_MS = 1.0
-"""Delay by which computers change a queueing delay, in ms.
+"""Delay, in ms, that the measuring computers themselves cause.
 
 Interrupts and scheduling change single round-trip times by up to about this much. Simulations do
-not contain this delay. On links of the kernel with a policer and hardly a queue, the 95th
+not contain this delay. On the kernel's emulated links with a policer and hardly a queue, the 95th
 percentile was 1.2 ms (docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
-"""Logarithms by which intervals are widened at each end if no link explains the measurement.
-
-Found with the misspecified paths of seed 701 (docs/notes/2026-11-inference.md).
-"""
+"""Logarithms by which intervals of goodput and delay are widened at each end if no link explains
+the measurement. They were found with the misspecified paths of seed 701
+(docs/notes/2026-11-inference.md)."""
 _LEAST_MBIT_S, _SHORT_MS = 0.01, 5.0
-"""Goodput and delay below which ratios do not matter."""
+"""Goodput (Mbit/s) and delay (ms) below which ratios do not matter."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _FIRST_OF_UNCORRECTED = 3_000_000
@@ -60,12 +59,12 @@ _ADJUSTING = (
     "low_second",
     "high_second",
 )
-"""Names of the flow's summary statistics by which a regression corrects predictions."""
+"""Names of those summary statistics of the flow with which a regression corrects predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Goodput and delay of each algorithm on the same links; NaN marks failed runs."""
+    """Goodput and delay of several algorithms on the same links; NaN marks failed runs."""
 
     goodput_mbit_s: dict[str, Floats]
     queueing_delay_p95_ms: dict[str, Floats]
@@ -75,7 +74,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Links that were fitted to a measurement."""
+    """Links that were fitted to a measurement, with their weights."""
 
     flows: tuple[MeasuredFlow, ...]
     posterior: Posterior
@@ -89,23 +88,26 @@ class Fit:
         return self.simulation.duration_s
 
     def estimates(self) -> list[Estimate]:
-        """Return an estimate of each parameter of the most probable family, with its interval.
+        """Return an estimate of each parameter of the most probable family of links.
 
-        If the links do not explain the measurement, the intervals are wider.
+        Each estimate has an interval, which is wider if the links do not explain the measurement.
         """
         return self.posterior.estimates(self.check.widening)
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights; if they do not explain the data, increase their spread."""
+        """Draw links with equal weights.
+
+        If the links do not explain the measurement, their spread is increased.
+        """
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Simulate each algorithm alone on the same links and seeds; return goodput and delay.
+        """Simulate each algorithm alone on the same links; return its goodput and delay.
 
         If the links explain the measurement, a regression corrects the results for the difference
         between the simulated and the measured statistics of the flow. Otherwise, the results are
-        relative to those of the measured algorithm on the same links, because its true goodput and
-        delay are known, whatever the path is.
+        computed relative to the measured algorithm on the same links, because the true goodput and
+        delay of the measured algorithm are known.
         """
         correct = self._adjusted if self.check.is_explained else self._relative
         goodput, delay, bases = {}, {}, []
@@ -142,7 +144,7 @@ class Fit:
         return np.exp(rates), np.expm1(np.maximum(delays, 0))
 
     def _relative(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
-        """Multiply predictions by the ratios of measured and simulated results of one algorithm."""
+        """Multiply predictions by the ratio of measured to simulated results of one algorithm."""
         flow = self.flows[0]
         own_goodput, own_delay, _ = self._simulated(flow.algorithm)
         goodput = goodput * flow.row["goodput_mbit_s"] / np.maximum(own_goodput, _LEAST_MBIT_S)
@@ -153,7 +155,7 @@ class Fit:
         return goodput, delay
 
     def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
-        """Predict the results of a flow of each algorithm that is alone on the fitted links."""
+        """Predict the results of each algorithm for a flow that is alone on the fitted links."""
         found = self.outcomes(algorithms)
         predictions = []
         for name in algorithms:
@@ -203,7 +205,7 @@ def fit_flow(
         kind: kind of links: `any`, `wire`, `cell` or `wifi`.
         seed: seed for all random draws; the same measurement and seed result in the same links.
         rounds: number of rounds of the inference; each round refines the result.
-        on_points: called with the number of simulations done so far.
+        on_points: function that is called with the number of simulations done so far.
 
     Raises:
         MeasurementError: the flow contains too little information about its link, or no kind of

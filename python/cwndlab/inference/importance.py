@@ -25,19 +25,15 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Simulated points in the first round and in each later round, and number of rounds.
-
-The numbers apply to each family of links.
-"""
+"""Number of simulated points in the first round and in each later round, and number of rounds.
+These numbers apply to each family of links."""
 _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
 """Minimum number of points without missing statistics for a regression."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
-"""Penalties of the regressions for the distance and for the final adjustment.
-
-The second penalty is smaller, because a large one would leave a part of the distance uncorrected.
-"""
+"""Ridge penalties of two regressions: for the distance, and for the final adjustment. The second
+penalty is smaller, because a large penalty would leave a part of the distance uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
 """Weight of the diagonal matrix to which covariances are shrunk, and the smallest allowed
 variance."""
@@ -53,9 +49,9 @@ class WeightedPoints:
     """Points in the unit cube after adjustment, one point per row."""
     weights: Floats
     raw: Floats
-    """Simulated points before the adjustment, one point per row."""
+    """Simulated points before the adjustment, with one point in each row."""
     numbers: Floats
-    """Summary statistics of the points, one row per point."""
+    """Summary statistics of the points, with one point in each row."""
     places: NDArray[np.int64]
     """Index of each point among the sampler's points."""
 
@@ -144,7 +140,7 @@ def infer(
     seed: int = 1,
     rounds: int = ROUNDS,
 ) -> WeightedPoints:
-    """Infer which points of the unit cube result in the measured statistics.
+    """Infer which parameters, as points of the unit cube, lead to the measured statistics.
 
     Args:
         measured: the summary statistics of the measurement.
@@ -173,7 +169,7 @@ class _Mixture:
     centres: Floats
     weights: Floats
     root: Floats
-    """Cholesky factor of the kernels' covariance."""
+    """Cholesky factor of the covariance of the kernels."""
 
     @classmethod
     def around(cls, points: Floats, weights: Floats) -> _Mixture:
@@ -204,7 +200,7 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Reflect points outside the unit cube at the faces of the cube."""
+    """Reflect points that lie outside the unit cube at the faces of the cube."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
@@ -226,7 +222,7 @@ def _features(numbers: Floats, measured: Floats) -> Floats:
 def _fit(
     features: Floats, points: Floats, weights: Floats | None = None, ridge: float = _RIDGE
 ) -> Floats:
-    """Fit a ridge regression of points on features; the intercept is not penalised."""
+    """Fit a ridge regression of points on features, with an intercept that is not penalised."""
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
     penalty = ridge * len(x) * np.eye(x.shape[1])
@@ -238,8 +234,8 @@ def _fit(
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
     """Return the distance of each point's estimate from the measurement's estimate.
 
-    A regression on the statistics gives the estimates of the parameters; the unit is the standard
-    error of the regression.
+    A regression on the statistics gives the estimates of the parameters. The unit of the distance
+    is the standard error of the regression.
     """
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
@@ -263,7 +259,7 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
-    """Return the differences from the measurement that a regression must leave uncorrected.
+    """Return that part of the differences which the regression must leave uncorrected.
 
     The differences are 0 if the measurement lies among the points. Otherwise, the regression may
     move points only to a place between the points' mean and the measurement. This place is as far
@@ -288,7 +284,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Remove from the values, by ridge regression, the effect of the features; NaN stays NaN."""
+    """Remove the effect of the features from the values, by ridge regression; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -23,7 +23,7 @@ _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 1.0
 _SAME = 1e-3
-"""Relative difference up to which two round-trip times count as the same."""
+"""Largest relative difference at which two round-trip times count as the same."""
 _FAR_ABOVE = 3.0
 """Upper limit of the goodput of a simulated link in the first seconds, relative to the measurement.
 
@@ -35,10 +35,10 @@ from the measurement.
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFlow:
-    """A measured transfer that only congestion control and the link limited."""
+    """A measured transfer that was limited only by congestion control and by the link."""
 
     place: str
-    """Text with the folder and the run of the measurement, for messages."""
+    """Text for messages that names the folder and the run of the measurement."""
     row: Mapping[str, Any]
     """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]
@@ -67,7 +67,8 @@ class MeasuredFlow:
     def is_smoothed(self) -> bool:
         """True if the minimum round-trip time is only the minimum of smoothed samples.
 
-        iperf3 reports this minimum. If the flow kept a queue, it is longer than that of the path.
+        iperf3 reports this minimum. If the flow always kept a queue, this minimum is longer than
+        the round-trip time of the path.
         """
         base_ms, least_ms = self.row.get("rtt_base_ms"), least_srtt_ms(self.samples)
         return bool(base_ms and least_ms and base_ms > (1 - _SAME) * least_ms)
@@ -76,7 +77,7 @@ class MeasuredFlow:
     def fastest_mbit_s(self) -> float | None:
         """Upper limit of a link's goodput in the first seconds; faster links are left out.
 
-        None if the goodput of the first seconds was not measured.
+        The unit is Mbit/s. None if the goodput of the first seconds was not measured.
         """
         known = summarize(self.row, self.samples)
         if not {"start", "high_second"} <= known.keys():

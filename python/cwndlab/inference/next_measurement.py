@@ -1,10 +1,11 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is assumed in turn to be the true link.  Measuring a flow would reveal the
-goodput and queueing delay of the flow's algorithm on the true link.  The other links are weighted
-by how similar their goodput and delay are, and the algorithm that is best for the weighted links
-is chosen.  The regret is the loss of power compared with the best algorithm for the true link;
-power is goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
+Each link of a fit is assumed in turn to be the true link. Measuring a flow would reveal the
+goodput and queueing delay of the flow's algorithm on the true link. All links are then weighted by
+how similar their goodput and delay are to these values, and the algorithm that is best for the
+weighted links is chosen. The regret is the loss of power compared with the best algorithm for the
+true link; power is goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC
+1979).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""Standard deviation of the logarithms of goodput and delay between runs on one link."""
+"""Standard deviations of the logarithms of goodput and delay between runs on the same link."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
@@ -45,7 +46,7 @@ class NextMeasurement:
 
 
 def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurement | None:
-    """Return the most useful next measurement; None if all algorithms have been measured.
+    """Return the most useful next measurement, or None if all algorithms have been measured.
 
     Args:
         found: predicted goodput and delay of the candidate algorithms on the inferred links.

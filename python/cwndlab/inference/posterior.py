@@ -30,12 +30,12 @@ WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
 refused."""
 _CONSIDERED = 0.05
-"""Probability below which a family is not considered as the explanation of a measurement."""
+"""A family with a lower probability is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
 """Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
 
-If simulations hardly differ, their distances are smaller than those of measured flows, because no
-statistic is assumed to vary less than `least_chance`.
+Without this limit, simulations that hardly differ would have smaller distances than measured
+flows, because no statistic is assumed to vary less than `least_chance`.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -44,7 +44,7 @@ _SPREAD_OF_UNIFORM = 1 / math.sqrt(12)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimate of one parameter, with its interval."""
+    """Estimate of one parameter of the link, with its 90 % interval."""
 
     parameter: Dimension
     value: float
@@ -58,7 +58,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Comparison of the measurement with simulations of the inferred links."""
+    """Result of comparing the measurement with simulations on the inferred links."""
 
     probability: float
     """Fraction of the simulations that deviate from the other simulations at least as much as the
@@ -78,7 +78,7 @@ class Check:
 
     @property
     def widening(self) -> float:
-        """Factor by which the distribution is widened; 1 if the links explain the data."""
+        """Factor by which the distribution is widened; 1 if the links explain the measurement."""
         return 1.0 if self.is_explained else min(max(self.excess / UNEXPLAINED, 1.1), WIDEST)
 
     @property
@@ -105,7 +105,7 @@ class Member:
     inferred: WeightedPoints
 
     def estimates(self, widening: float = 1.0) -> list[Estimate]:
-        """Return an estimate of each parameter, with its 90 % interval; see `draw`."""
+        """Return an estimate of each parameter, with its 90 % interval, widened as in `draw`."""
         found = []
         points = self._widened(self.inferred.points, widening)
         for n, parameter in enumerate(self.family.parameters):
@@ -122,7 +122,10 @@ class Member:
         return found
 
     def draw(self, count: int, widening: float) -> list[Floats]:
-        """Resample points systematically with equal weights; multiply the spread by `widening`."""
+        """Draw links with equal weights by systematic resampling, and widen their spread.
+
+        `widening` is the factor by which the spread is multiplied.
+        """
         places = (np.arange(count) + 0.5) / count
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
         edges = np.cumsum(self.inferred.weights[order]) / self.inferred.weights.sum()
@@ -159,9 +162,9 @@ class Posterior:
 
         The measurement is compared both with the simulations near it and with new simulations on
         the inferred links. The larger of the two deviations decides. The simulations near the
-        measurement are compared family by family, and the family that explains the measurement
-        best counts: if no family explains it, simulations of several families around it may still
-        look like an explanation, because they differ from each other.
+        measurement are compared family by family, and only the family that explains the
+        measurement best counts. Otherwise, simulations of several families could together look
+        like an explanation, although no family explains the measurement.
         """
         measured = np.array(list(self.measured.values()))
         nearby = [
@@ -180,7 +183,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def uncorrected(self) -> Posterior:
-        """Return the same links without the correction by regression."""
+        """Return the same links without the correction of their parameters by regression."""
         return replace(
             self,
             members=tuple(
@@ -193,7 +196,7 @@ class Posterior:
         """Return the median distance of new simulations on these links from the measurement.
 
         The unit is the spread of the statistics near the measurement, which does not depend on the
-        correction. Infinite if most of the simulations failed.
+        correction. The distance is infinite if most of the simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)
@@ -226,10 +229,11 @@ class Posterior:
 
 
 def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
-    """Return how far the measurement is from simulations near it, and how many are as far.
+    """Compare the measurement with the simulations near it; return a distance and a share.
 
     The first value is the distance of the measurement, divided by the 95th percentile of the
-    distances of the simulations; the second is the share of simulations at least as far away.
+    distances of the simulations; the second value is the share of simulations that are at least as
+    far from the others.
     """
     halves = near[::2], near[1::2]
     own, strange = [], []
@@ -244,7 +248,7 @@ def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, flo
 
 
 def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
-    """Return how far the measurement is from new simulations on the inferred links.
+    """Return the distance of the measurement from new simulations on the inferred links.
 
     The unit is the 95th percentile of the distance of a simulation from all others. The new
     simulations use adjusted links. The new simulations therefore also show whether the adjustment
@@ -300,7 +304,7 @@ def population(
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:
-    """Return the quantiles of weighted values at the probabilities `shares`."""
+    """Return the quantiles of weighted values, at the probabilities in `shares`."""
     order = np.argsort(values, kind="stable")
     edges = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     found: Floats = np.interp(shares, edges, values[order])

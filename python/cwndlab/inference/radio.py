@@ -9,7 +9,7 @@ from cwndlab.inference.family import Dimension, Family, longest_trip_ms
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
 _HSPA_MOST, _LTE_LEAST, _LTE_MOST, _NR_LEAST = 7.0, 0.4, 140.0, 12.0
-"""Limits of the goodput, in Mbit/s, within which HSPA, LTE and 5G NR cells are considered."""
+"""Limits of the goodput, in Mbit/s, between which HSPA, LTE and 5G NR cells are considered."""
 _WIFI_MOST = 400.0
 _STANDARDS = ("802.11n, 20 MHz", "802.11n, 40 MHz", "802.11ac, 80 MHz")
 
@@ -20,7 +20,7 @@ _COVERAGE = Dimension("coverage", "Coverage", "dB", 0, 26, is_linear=True)
 
 
 def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return the families of cells that may explain this goodput and minimum RTT."""
+    """Return the families of radio cells that may explain a goodput and a minimum RTT."""
     found = []
     if goodput_mbit_s < _HSPA_MOST:
         found.append(_cell("hspa", "HSPA cells", (), (50, 2000), shortest_rtt_ms))
@@ -32,7 +32,7 @@ def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
 
 
 def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return a list with the family of Wi-Fi links; empty if the goodput is too high for Wi-Fi."""
+    """Return the family of Wi-Fi links as a list; empty if the goodput is too high for Wi-Fi."""
     if goodput_mbit_s > _WIFI_MOST:
         return []
     parameters = (

@@ -25,10 +25,10 @@ _BATCH = 5
 """Number of simulations that a thread runs one after the other. With long batches, one processor
 would wait for the other at the end of each round."""
 _GLANCE_S = 3.0
-"""Duration in seconds of a short first simulation of each link. If the link is much faster than the
-measured link, it is not simulated further."""
+"""Duration in seconds of a short first simulation of each link, which shows whether the link is
+much faster than the measured link. If so, the link is not simulated further."""
 _LONG_ENOUGH = 5
-"""There is a short first simulation only if the whole duration is at least this many times
+"""A short first simulation is run only if the whole duration is at least this many times
 `_GLANCE_S`."""
 
 PlacedPoint = tuple["Family", "Floats", int]
@@ -63,10 +63,10 @@ class Simulation:
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
     ) -> list[Simulated | None]:
-        """Return the flow that was simulated on each link; None if a simulation failed.
+        """Return the simulated flow on each link, or None if the simulation failed.
 
-        The flow is also None if its goodput in the first seconds exceeds `most_mbit_s`; the
-        simulation of such a link stops there (lazy ABC: Prangle, Statistics and Computing 26,
+        The flow is also None if its goodput in the first seconds exceeds `most_mbit_s`, because
+        the link is then not simulated further (lazy ABC: Prangle, Statistics and Computing 26,
         2016).
         """
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
@@ -81,7 +81,7 @@ class Simulation:
         names: Sequence[str],
         most_mbit_s: float | None = None,
     ) -> Floats:
-        """Return the statistics in `names` for each drawn link; a missing statistic is NaN.
+        """Return the statistics in `names` for each drawn link; missing statistics are NaN.
 
         All statistics of a link are NaN if its goodput in the first seconds exceeds `most_mbit_s`.
         """
@@ -125,7 +125,7 @@ class Simulation:
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a scenario that ends after the first seconds."""
+    """Return a copy of a scenario that ends after its first seconds."""
     end_ns = round(_GLANCE_S * 1e9)
     flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
     return scenario | {"duration_ns": end_ns, "flows": flows}

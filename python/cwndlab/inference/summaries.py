@@ -61,7 +61,7 @@ TITLES = {
     "delivery_high": "the 95th percentile of the delivery rate",
     "delivery_low": "the 10th percentile of the delivery rate",
 }
-"""Noun phrase for each summary statistic, by the name of the statistic."""
+"""Noun phrase for each summary statistic, by the name of the statistic, for use in sentences."""
 
 _LEAST_CHANCE = 0.02
 _CHANCE = {
@@ -96,8 +96,8 @@ _CHANCE = {
 }
 """Smallest standard deviation over runs on one link, by the name of the statistic.
 
-A few rare events determine some statistics. If such an event, for example a single timeout, happens
-on none of a hundred simulated links, it is nevertheless not surprising in a measurement.
+Some statistics depend on a few rare events, such as a single timeout. Such an event is not
+surprising in a measurement, even if it happens on none of a hundred simulated links.
 """
 
 LOSSES = ("recovery", "timeout")
@@ -106,17 +106,19 @@ DISORDER = "disorder"
 """Event by which a sender suspects a loss or reordering, because of a first duplicate ACK."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
-"""Largest delay, in s, of a sample from a program that reports once a second."""
+"""Largest delay in seconds of the samples of a program that reports once a second."""
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _NOISE = 0.01
-"""Noise of the measuring computers: standard deviation of the logarithms of measured values."""
+"""Noise that the measuring computers cause: standard deviation of the logarithms of measured
+values."""
 _LEAST_STEP = 0.05
-"""Changes between consecutive seconds, as differences of logarithms, that are negligible."""
+"""Changes between consecutive seconds below this value, as differences of logarithms, are
+negligible."""
 _STALLED = 0.1
-"""Share of the median goodput below which a second counts as stalled."""
+"""A second counts as stalled if its goodput is below this fraction of the median goodput."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
@@ -177,7 +179,7 @@ def summarize(
 
 
 def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
-    """Return the minimum of the samples of the smoothed round-trip time; None if there are none."""
+    """Return the minimum of the smoothed round-trip time in ms, or None without samples."""
     values = np.asarray(samples.get("srtt_ms", ()), np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     return float(values.min()) if len(values) else None
@@ -186,7 +188,7 @@ def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from the seconds with losses, as iperf3 reports no exact times."""
+    """Compute loss statistics from whole seconds, as iperf3 reports no exact times of losses."""
     seconds = np.unique(np.ceil(losses_s - _LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -222,7 +224,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
-    """Summarise the values of whole seconds, and the correlations between them."""
+    """Summarise the values in whole seconds, and the correlations between them."""
     _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "mid": 50, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")
@@ -254,8 +256,9 @@ def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str,
 def _put_steps(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
     """Summarise the changes between consecutive seconds.
 
-    Stalled seconds, in which a sender waits for a retransmission, show no goodput of the link and
-    do not count, so that even a long stall does not conceal whether the rate of the link varies.
+    Seconds in which a sender waits for a retransmission do not show the goodput of the link. They
+    are not counted, so that even a long stall does not conceal whether the rate of the link
+    varies.
     """
     goodput, trip = seconds.get("goodput_mbit_s"), seconds.get("srtt_ms")
     if goodput is not None and len(goodput) >= LEAST_SECONDS:
@@ -322,7 +325,9 @@ def _log(value: float | None) -> float | None:
 
 
 def _correlation(a: Floats, b: Floats) -> float | None:
-    """Return the correlation of two columns of logarithms; variations of 1 % count as noise.
+    """Return the correlation of two columns of logarithms.
+
+    Variations of 1 % count as noise.
 
     In a measurement, smaller variations are due to the computers that measure.
     """

@@ -1,4 +1,4 @@
-"""Create families of wired links: drop-tail, policed, with AQM, and shared with other flows.
+"""Create families of wired links: drop-tail, policed, with AQM, or with competing flows.
 
 FQ-CoDel has no separate family, because it treats a single flow like CoDel.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from cwndlab.inference.family import WIRE_BYTES, Dimension, Family, longest_trip_ms
 
 STEP_S = 1.0
-"""Time between two changes of a varying rate, in seconds."""
+"""Time in seconds between two changes of a varying rate."""
 MEMORY = 0.8
 """Correlation between the logarithms of a varying rate in two consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
@@ -23,11 +23,9 @@ LEAST_BURST = 1.5
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 _LEAST_OF_SHORTEST, _LEAST_OF_SMOOTHED = 0.6, 0.1
-"""Lower limits of a link's round-trip time, relative to the measured minimum.
-
-The second limit applies to the minimum of smoothed samples of a flow that never emptied a long
-queue.
-"""
+"""Lower limits of a link's round-trip time, as fractions of the measured minimum. The second limit
+applies if the measured minimum is that of smoothed samples, which a long queue may have increased
+throughout."""
 
 # Each of the lower limits of loss, jitter and variation is far below the value that is negligible,
 # so that more than a third of the wires have none. Otherwise, a plain wire would be less probable
@@ -59,7 +57,7 @@ def wire(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires on which a token bucket drops packets that exceed its rate."""
+    """Return the family of wires with a policer: a token bucket that drops excess packets."""
     return Family(
         "policed",
         "wire",
@@ -69,7 +67,11 @@ def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
             trip,
             Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
             Dimension(
-                "line", "Line rate before the policer", "multiple of the policed rate", 1.3, 300
+                "line",
+                "Line rate in front of the policer",
+                "multiple of the policed rate",
+                1.3,
+                300,
             ),
             _QUEUE,
             _LOSS,
@@ -99,7 +101,7 @@ def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires on which CUBIC flows compete during a part of the run."""
+    """Return the family of wires on which CUBIC flows compete for a part of the time."""
     return Family(
         "shared",
         "wire",
@@ -131,7 +133,7 @@ def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimensio
     least = _LEAST_OF_SMOOTHED if is_smoothed else _LEAST_OF_SHORTEST
     return Dimension(
         "round_trip",
-        "Round-trip time, empty queue",
+        "Round-trip time without queueing",
         "ms",
         least * shortest_rtt_ms,
         longest_trip_ms(shortest_rtt_ms),

@@ -1,1 +1,1 @@
-"""Judge which congestion control algorithm is better, by how much, and with which certainty."""
+"""Judge which congestion control algorithm is better, by how much, and how certain this is."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def worth(utility: float) -> str:
-    """Express a difference in utility as a difference in throughput, as in "12 % more than"."""
+    """Express a difference in utility as a difference in throughput, such as "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
         return say("times", times=two_digits(share + 1))
@@ -22,7 +22,10 @@ def worth(utility: float) -> str:
 
 
 def change(bounds: Bounds) -> str:
-    """Return a change as "-65 % [-68, -61]"; changes of 100 % or more as "3.3 times [3.2, 3.4]"."""
+    """Return a relative change and its interval as text, such as "-65 % [-68, -61]".
+
+    Changes of 100 % or more are written as factors, such as "3.3 times [3.2, 3.4]".
+    """
     if bounds.low is None or bounds.high is None:
         return signed_percent(bounds.estimate)
     if bounds.estimate >= 1:
@@ -33,7 +36,7 @@ def change(bounds: Bounds) -> str:
 
 
 def given(low: float, high: float) -> str:
-    """Express prices of delay as shares of throughput that a user would give up for less delay."""
+    """Express a range of prices of delay as the share of throughput that a user would give up."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:

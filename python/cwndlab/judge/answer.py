@@ -1,4 +1,4 @@
-"""Decide which algorithm is best, for each setting and direction of a study's results."""
+"""Decide which algorithm is best, for each network setting and data direction of a study."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Answerable(Measured, Protocol):
         """Return the results in the subfolder `name`; None if the subfolder has no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario for one combination of factor levels; None if unknown."""
+        """Return the scenario for one combination of factor levels, or None if it is unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue size for one combination of factor levels; None without a fixed size."""
+        """Return the queue size for one combination of factor levels; None if it is not fixed."""
 
 
 BASELINE = "cubic"
@@ -60,7 +60,7 @@ CLASS = "users"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decision, with the comparison of runs on which the decision is based."""
+    """A decision, and the comparison of runs on which the decision is based."""
 
     decision: Decision
     comparison: Comparison = field(repr=False)
@@ -68,17 +68,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions for one goal: one for each setting, and one for all settings combined."""
+    """Decisions for one goal: one decision for each setting, and one for all settings combined."""
 
     settings: tuple[Answer, ...]
-    """Decisions for each network setting and direction of the data, in the study's order."""
+    """Decisions for each network setting and direction of the data, in the order of the study."""
     together: Decision
     """Decision for all network settings combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence for a decision, other than the runs on the link itself."""
+    """Evidence for a decision in addition to the runs on the link itself."""
 
     networks: Measured | None = None
     """Runs on simulated networks similar to the link."""
@@ -97,12 +97,13 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide which algorithm is best for a goal, in each setting; None without results.
+    """Decide which algorithm is best for a goal, in each setting.
 
-    If `goal` is None, choose a default goal that fits the quantities measured in the first setting.
-    The evidence in `knowledge` concerns the whole study, so it is omitted from the decision for one
-    of several network settings. Decisions for simulated networks also state how often earlier
-    advice for the same class of networks agreed with measurements.
+    Return None if there are no results. If `goal` is None, choose a default goal that fits the
+    quantities measured in the first setting. The evidence in `knowledge` concerns the whole study,
+    so it is omitted from the decision for one of several network settings. Decisions for simulated
+    networks also state how often earlier advice for the same class of networks agreed with
+    measurements.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -136,7 +137,7 @@ def answers(
 
 
 def check_baseline(found: Answers, baseline: str) -> None:
-    """Raise an ArgumentError if the answers do not compare algorithms with `baseline`."""
+    """Raise an ArgumentError unless the answers compare the algorithms with `baseline`."""
     names = contestants_of(each.comparison for each in found.settings)
     if baseline not in names:
         remedy = f"these results contain only {', '.join(names)}"
@@ -176,7 +177,7 @@ def answer_together(
     baseline: str,
     knowledge: Knowledge,
 ) -> Decision | None:
-    """Decide which algorithm is best for all settings together; each setting is a class of users.
+    """Decide which algorithm is best for all settings combined; each setting is a class of users.
 
     Return None for a single setting, or if the settings do not compare the same algorithms.
     """
@@ -195,7 +196,7 @@ def answer_together(
 
 
 def class_name(comparison: Comparison, title: str) -> str:
-    """Return the name of a network setting as the name of a class of users."""
+    """Return the name of the class of users that a network setting represents."""
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
@@ -208,7 +209,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add the results on similar networks and on competing flows to a decision, and return it."""
+    """Return a decision with results on similar networks and on competing flows added."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,
@@ -219,7 +220,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return results of the recommended algorithm in competition with CUBIC and with itself."""
+    """Return the results of the recommended algorithm competing with CUBIC and with itself."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()
@@ -229,7 +230,7 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 def _networks(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
-    """Return the result on similar networks; return None if no such networks were simulated."""
+    """Return the result on similar networks, or None if no similar networks were simulated."""
     beside = knowledge.networks
     if beside is None or decision.first is None:
         return None
@@ -254,7 +255,7 @@ def class_of(scenario: Mapping[str, Any]) -> str:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return a goal, such as throughput, that suits the measured quantities."""
+    """Return a default goal, such as throughput, for which the study measured the quantities."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

@@ -1,4 +1,4 @@
-"""Hold the measurements of the algorithms that a study compares in one setting."""
+"""Hold the measurements of all algorithms that a study compares in one network setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,10 +27,11 @@ _NOT_RECORDED = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Algorithms or variants compared in one setting, with one value per repetition and quantity.
+    """The algorithms or variants compared in one network setting, with their measured values.
 
-    The entries of each array are in the order of the repetitions. An entry is NaN if the algorithm
-    has no run in this repetition, or if the quantity was not measured in the run.
+    Each array contains the values of one quantity, with one entry for each repetition, in order.
+    An entry is NaN if the algorithm has no run in this repetition, or if the quantity was not
+    measured in the run.
     """
 
     cell: Mapping[str, object]
@@ -42,13 +43,13 @@ class Comparison:
     """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """Keys of the runs from which the values of each compared algorithm are computed."""
+    """For each compared algorithm, the keys of the runs from which its values are computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Flow numbers (the column `flow`) of each compared algorithm's flows."""
+    """Flow numbers (the column `flow`) of the flows of each compared algorithm."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithm that the study names, by compared item, where a different algorithm sent the
-    data."""
+    """For each compared item whose data a different algorithm sent, the algorithm that the study
+    names."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""
@@ -73,12 +74,12 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """Levels of the study's factors in this network setting, as text."""
+        """The levels of the study's factors in this network setting, as one text."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
     def is_one_run(self) -> bool:
-        """True if each algorithm ran only once, so that the uncertainty is unknown."""
+        """True if each algorithm ran only once; then the uncertainty is unknown."""
         return self.repetitions == 1
 
     @property
@@ -94,7 +95,7 @@ class Comparison:
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
-        """Return the values of a column for one algorithm, without missing values."""
+        """Return the values of a column for one algorithm, without the missing values."""
         values = self.values[contestant].get(column)
         if values is None:
             return np.empty(0)
@@ -102,7 +103,7 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the mean over runs with its confidence interval; None if there are no values."""
+        """Return the mean over runs with its confidence interval, or None without values."""
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)
@@ -134,7 +135,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Return the difference between two algorithms, from pairs of runs; None without pairs."""
+        """Return the difference between two algorithms over pairs of runs; None without pairs."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -156,7 +157,7 @@ class Comparison:
         )
 
     def representative_runs(self) -> dict[str, str]:
-        """Return the most representative run of each algorithm."""
+        """Return the key of the most representative run of each algorithm."""
         found = {name: self.representative_run(name) for name in self.contestants}
         return {name: run for name, run in found.items() if run is not None}
 

@@ -3,10 +3,10 @@
 *Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
 metric when the flow runs alone. Harm is (alone - beside) / alone if higher values are better, and
-(beside - alone) / beside if lower values are better. The harm that a flow suffers from another flow
-of the same algorithm is *accepted*; any additional harm is *excess*. The paper's formula has no
-bound for a benefit. Therefore, a benefit is computed as the same fraction with the opposite sign,
-so that all values lie between -1 and 1.
+(beside - alone) / beside if lower values are better. The harm that a flow suffers from another
+flow of the same algorithm is called *accepted*; any additional harm is called *excess*. A negative
+harm is a benefit, for which the paper's formula has no bound. Therefore, a benefit is computed as
+the same fraction with the opposite sign, so that all values lie between -1 and 1.
 
 Each run with competition is compared with runs in which a flow sends alone, with the same random
 seed. Each value is a mean over repetitions with its confidence interval.
@@ -34,7 +34,7 @@ STARVING_SHARE = 0.25
 
 
 class Metric(StrEnum):
-    """A quantity of a flow that competing flows may make worse."""
+    """A metric of a flow that competing flows may make worse, such as throughput."""
 
     THROUGHPUT = "throughput"
     DELAY = "delay"
@@ -47,7 +47,7 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni correction: four inter
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric of a flow, from -1 to 1; 0 means the same as for the flow alone."""
+    """Harm to each metric of a flow, from -1 to 1; 0 means that competition has no effect."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
@@ -60,27 +60,29 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class Coexistence:
-    """Results of two algorithms, candidate and neighbour, whose flows compete on a link."""
+    """Results of runs in which flows of a candidate and of a neighbour compete on a link."""
 
     candidate: str
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Goodput of one flow of the candidate, in percent of the total goodput of this flow and one
-    flow of the neighbour."""
+    """Goodput of one flow of the candidate, as a percentage of the summed goodput of one flow of
+    the candidate and one flow of the neighbour."""
     done: Harm
     """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """The harm `done` minus the positive part of `accepted`, computed in each repetition."""
+    """The harm `done` that exceeds the `accepted` harm, computed in each repetition. Negative
+    accepted harm counts as 0."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
-    """Algorithm whose flows got less than `STARVING_SHARE` of a fair share; None if no flow did."""
+    """Algorithm whose flows got less than the fraction `STARVING_SHARE` of a fair share; None if
+    no flows were starved."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results of the competition as a dictionary, for JSON."""
+        """Return the results of the competition as a dictionary for JSON."""
         share = self.share_pct
         return {
             "candidate": self.candidate,
@@ -97,13 +99,13 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics for which the whole interval of the `excess` harm is above 0."""
+        """Metrics for which the whole confidence interval of the `excess` harm is above 0."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
 
 def _estimates(harm: Harm) -> dict[str, float | None]:
-    """Return the mean harm to each metric as a dictionary, for JSON."""
+    """Return the mean harm to each metric as a dictionary for JSON."""
     found = {metric.value: getattr(harm, metric.value) for metric in Metric}
     return {name: None if each is None else each.estimate for name, each in found.items()}
 
@@ -114,7 +116,9 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Compute the harm between each candidate and the neighbour, and among the candidate's flows.
+    """Compute how much the flows of each candidate and of the neighbour harm each other.
+
+    Also compute the harm between flows of the same candidate.
 
     Args:
         flows: one row for each flow in the runs that `encounters_of` lists for these arguments.
@@ -133,17 +137,17 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return by what fraction competition lowers a metric for which higher values are better."""
+    """Return the fraction by which competition lowers a metric whose higher values are better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return by what fraction competition raises a metric for which lower values are better."""
+    """Return the fraction by which competition raises a metric whose lower values are better."""
     return _lost_share(beside, alone)
 
 
 def _lost_share(better: Floats, worse: Floats) -> Floats:
-    """Return the difference of two values as a fraction of the larger value."""
+    """Return the difference between two values as a fraction of the larger value."""
     larger = np.maximum(np.abs(better), np.abs(worse))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (better - worse) / larger
@@ -152,7 +156,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both competing algorithms, with one value for each repetition."""
+    """Metrics of both competing algorithms in one mix, with one value for each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -162,7 +166,10 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """Return the mean of a metric over one algorithm's flows; NaN for a missing run."""
+        """Return a metric's mean over one algorithm's flows, for each repetition.
+
+        The mean is NaN if the run is missing.
+        """
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)
         if rows is None:
@@ -178,7 +185,10 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return an expression for a metric; an unfinished transfer is assumed to end with the run."""
+    """Return the expression that computes a metric from the columns of the table of flows.
+
+    An unfinished transfer is assumed to end with its run.
+    """
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)
@@ -217,7 +227,7 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """Return the harm that competing flows suffer in each metric, for each repetition."""
+    """Return, for each metric and repetition, the harm that the neighbour's flows suffer."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {
@@ -264,7 +274,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return an algorithm whose flows get less than `STARVING_SHARE` of an equal share."""
+    """Return the algorithm whose flows are starved (see `STARVING_SHARE`), or None."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

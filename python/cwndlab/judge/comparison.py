@@ -5,9 +5,9 @@ the study has this factor (for example, the variants of a paper), otherwise the 
 *cell* is one combination of the levels of all other factors of the study. Within a cell, runs of
 the same repetition form a pair; if these runs also have the same seed, they had the same channel.
 
-A contestant's value in a run is computed from its own flows in the direction of the study:
-goodput and retransmissions are summed over these flows, and round-trip times are averaged. Flows in
-the opposite direction are ignored.
+A contestant's value in a run is computed from the contestant's own flows in the direction of the
+study: goodput and retransmissions are summed over these flows, and round-trip times are averaged.
+Flows in the opposite direction are ignored.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,10 +29,10 @@ class ResultsLike(Protocol):
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of the study's factors.
+        """Names of the study's factors, each of which is a column of all tables.
 
-        Each factor is a column of all tables. The column of a factor NAME is called `factor_NAME`
-        if another column already has this name.
+        The column of a factor NAME is called `factor_NAME` if another column is already called
+        NAME.
         """
 
     def runs(self) -> pl.DataFrame:
@@ -59,10 +59,10 @@ def compare(
 
     Args:
         results: the results to compare.
-        smallest_effect: smaller relative differences are considered negligible.
+        smallest_effect: relative differences below this value are negligible.
         confidence: confidence level of the intervals.
-        direction: direction of the flows to compare, `forward` or `reverse`. If None, the study's
-            direction is used.
+        direction: direction of the flows to compare, `forward` or `reverse`; None for the study's
+            direction.
         beside: additional columns for the table of flows; rows are matched by `run` and `flow`.
     """
     flows = results.flows()
@@ -84,8 +84,8 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test; the column `contestant` names the algorithm or variant.
 
-    In the direction opposite to the study's, a flow is counted for an algorithm only if the sender
-    of the flow ran this algorithm.
+    Flows in the direction opposite to the study's are counted only if their sender ran the
+    algorithm.
     """
     if flows.is_empty():
         return flows
@@ -133,7 +133,7 @@ def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    """Keep only flows that send in the same direction as the first flow of their run."""
+    """Keep only the flows that send in the same direction as the first flow of their run."""
     return flows.filter(
         pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
     )
@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return whether a flow's data came from a different algorithm than the study names."""
+    """Return whether a different algorithm sent a flow's data than the study names."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)

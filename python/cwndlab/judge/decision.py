@@ -1,14 +1,14 @@
-"""Decide which algorithms are recommended for a goal, and how certain this is.
+"""Decide which algorithms are recommended for a goal, and how certain the recommendation is.
 
 This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three
 probabilities describe the certainty of a decision. These probabilities are never combined into one
 probability:
 
-- *repeatable*: the probability that a new experiment on this link would again recommend the
-  algorithm named first, alone or with other algorithms. The new experiment has the same number of
+- *repeatable*: the probability that a new experiment on this link would again recommend the first
+  recommended algorithm, alone or with other algorithms. The new experiment has the same number of
   repetitions, but other random seeds. With more repetitions, this probability approaches 1.
   Therefore, a high value alone does not make a decision certain.
-- *robust*: the probability that the algorithm named first is nearly the best (within the
+- *robust*: the probability that the first recommended algorithm is nearly the best (within the
   indifference zone) on similar networks, whose properties are drawn from the declared ranges.
 - *reality*: the fraction of cases in which advice for this class of networks agreed with
   measurements of real networks.
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences in utility below this value are negligible (indifference zone)."""
+"""Differences in utility below this value are negligible; the value is called indifference
+zone."""
 
 SURE = 0.9
-"""A decision is called sure if the lowest of its probabilities is at least this value."""
+"""A decision is called sure if the lowest of its known probabilities is at least this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +60,18 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Result of one of the algorithms among which the decision chooses."""
+    """The result of one of the algorithms among which the decision chooses."""
 
     name: str
     score: Bounds
     """Mean utility of the algorithm over all runs."""
     behind: float
-    """Mean utility of the algorithm that is recommended first, minus the mean utility of `name`."""
+    """Mean utility of the first recommended algorithm, minus the mean utility of `name`."""
     is_good: bool
     """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Range of prices of delay (see `Goal`) for which the algorithm is nearly the best; None if
-    there is no such price."""
+    """Range of prices of delay (see `Goal`) at which the algorithm is nearly the best; None if no
+    such price exists."""
     is_undominated: bool
     """True if no other algorithm has both a higher gain and a lower cost (Pareto-optimal)."""
 
@@ -82,7 +83,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Relative changes of results if an algorithm replaces another; -0.04 means 4 % less."""
+    """Relative changes of results when one algorithm replaces another; -0.04 means 4 % less."""
 
     old: str
     new: str
@@ -92,28 +93,30 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decision:
-    """Recommendation of algorithms for one goal, such as latency, on one network."""
+    """The algorithms recommended for one goal, such as latency, on one network."""
 
     goal: Goal
     setting: str
     """Name of the network setting; empty if the study has only one setting."""
     pairs: int
-    """Number of repetitions whose runs are compared in pairs; 0 if all repetitions have identical
-    results, so that the effect of chance is unknown."""
+    """Number of repetitions whose runs form pairs; 0 if all repetitions have identical results, so
+    that the effect of chance is unknown."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
     """Results of all algorithms, ordered from the highest score to the lowest."""
     repeatable: float | None
     same_set: float | None
-    """Probability that a repeated experiment would recommend exactly the same set of algorithms."""
+    """Probability that a repetition of the experiment would recommend exactly the same
+    algorithms."""
     good_selection: float | None
-    """Probability that the algorithm named first is nearly the best algorithm on this link."""
+    """Probability that the first recommended algorithm is nearly the best algorithm on this
+    link."""
     is_settled: bool
-    """True if each algorithm is certainly inside or outside the recommended set."""
+    """True if it is certain for each algorithm whether it belongs to the recommended set."""
     step: Replacement | None = None
-    """Changes of results if the recommended algorithm replaces the baseline; None if both are the
-    same."""
+    """Changes of results when the recommended algorithm replaces the baseline; None if both are
+    the same algorithm."""
     baseline: str | None = None
     networks: Networks | None = None
     """Result on similar networks; None if no similar networks were simulated."""
@@ -124,22 +127,22 @@ class Decision:
     queue: QueueSize | None = None
     """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the algorithm named first in competition with CUBIC flows and with its own
+    """Results of the first recommended algorithm in competition with CUBIC flows and with its own
     flows."""
     population: PopulationView | None = None
-    """Result for each class of users; None if the decision is for a single network."""
+    """Result for each class of users; None if the decision concerns a single network."""
     is_measured: bool = False
     """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
     """True if only one algorithm was run, so that no comparison is possible."""
     unpaired: tuple[str, ...] = ()
-    """Algorithms that share no repetition with the algorithm named first, and so cannot be compared
-    with it."""
+    """Algorithms that share no repetition with the first recommended algorithm, and therefore
+    cannot be compared with it."""
     is_idle: bool = field(default=False)
-    """True if the goodput of every run is zero, so that no algorithm is recommended."""
+    """True if the goodput of every run is zero, so that no algorithm can be recommended."""
     is_explained: bool = True
-    """False if the networks were inferred from a measurement that they do not explain. Then nothing
-    is known about similar networks, and `networks` is None."""
+    """False if the networks were inferred from a measurement that they do not explain. In that
+    case, nothing is known about similar networks, and `networks` is None."""
 
     def __repr__(self) -> str:
         sure = "unknown" if self.sure is None else f"{self.sure:.2f}"
@@ -154,17 +157,17 @@ class Decision:
 
     @property
     def robust(self) -> float | None:
-        """Probability that the algorithm named first is nearly the best on similar networks."""
+        """Probability that the first recommended algorithm is nearly best on similar networks."""
         return None if self.networks is None else self.networks.is_good
 
     @property
     def are_estimates(self) -> bool:
-        """True if the classes of the population are estimates of one network."""
+        """True if the classes of the population are estimates of a single network."""
         return self.population is not None and self.population.meaning.are_estimates
 
     @property
     def sure(self) -> float | None:
-        """Lowest of the three probabilities; None if *repeatable* or *robust* is unknown."""
+        """The lowest of the three probabilities; None if *repeatable* or *robust* is unknown."""
         if self.repeatable is None or self.robust is None:
             return None
         checked = [] if self.reality is None else [self.reality.share]
@@ -172,7 +175,7 @@ class Decision:
 
     @property
     def is_sure(self) -> bool:
-        """True if the lowest of the three probabilities is high enough for a sure decision."""
+        """True if the lowest of the decision's three probabilities is at least `SURE`."""
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
@@ -187,7 +190,10 @@ class Decision:
         raise KeyError(name)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the decision for JSON; docs/explanation/verdict.md explains the keys."""
+        """Return the decision as a dictionary for JSON.
+
+        docs/explanation/verdict.md explains the keys of the dictionary.
+        """
         return {
             "goal": self.goal.name,
             "setting": self.setting,
@@ -248,7 +254,7 @@ def _shares(step: Replacement) -> dict[str, Any]:
 
 
 def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
-    """Decide which algorithms are best for a goal, using the runs of one setting only."""
+    """Decide which algorithms are best for a goal, from the runs in one network setting."""
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
@@ -261,20 +267,20 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 
 def _without_choice(decision: Decision) -> Decision:
-    """Return the decision for runs in which no data arrived: it recommends no algorithm."""
+    """Return the decision for runs in which no data arrived; it recommends no algorithm."""
     unknown = replace(decision, repeatable=None, same_set=None, good_selection=None, step=None)
     return replace(unknown, best=(), entrants=(), is_alone=False, is_idle=True)
 
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of gains and costs, with a row for each algorithm and a column for each run."""
+    """Logarithms of gains and costs: a row for each algorithm, a column for each run."""
 
     gain: Floats
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return the utility of runs: gain minus cost, with the weights that the goal defines."""
+        """Return the utilities of the runs: gain minus cost, as weighted by the goal."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
@@ -323,12 +329,15 @@ def decide_runs(
 
 
 def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
-    """Choose the set of recommended algorithms; rows are algorithms, columns are repetitions."""
+    """Choose the set of recommended algorithms.
+
+    `utilities` has a row for each algorithm and a column for each repetition.
+    """
     return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return the values of a column, with a row for each algorithm; NaN marks missing runs."""
+    """Return the values of a column, with a row for each algorithm; missing runs are NaN."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -336,7 +345,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return the relative changes when one algorithm replaces another, over pairs of runs."""
+    """Return the relative changes when an algorithm replaces another, from pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -350,7 +359,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
 def step_of_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
 ) -> Replacement:
-    """Return the relative changes when one algorithm replaces another, from logarithms."""
+    """Return the relative changes when an algorithm replaces another, from logarithms of runs."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:
@@ -361,13 +370,16 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Convert a mean difference between logarithms to a relative change, with its interval."""
+    """Convert the mean difference of logarithms, with its interval, to a relative change."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 
 
 def _logarithms(values: Mapping[str, Floats], column: str) -> list[float]:
-    """Return the logarithms of a column; unfinished transfers last as long as their runs."""
+    """Return the logarithms of a column.
+
+    Unfinished transfers are assumed to last as long as their runs.
+    """
     if column == "completion_ms" and SHORT_TRANSFERS.gain in values:
         found: list[float] = (-values[SHORT_TRANSFERS.gain]).tolist()
         return found

@@ -1,4 +1,4 @@
-"""Compare algorithms separately for uplink and downlink, by setting and by place."""
+"""Compare algorithms separately for uplink and downlink, in each setting and at each place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class DirectionComparisons:
 
     @property
     def short_title(self) -> str:
-        """Name of the direction as in studies: `downlink` or `uplink`."""
+        """Name of the direction as in study files: `downlink` or `uplink`."""
         return Direction.of(self.name).title
 
     @property
     def title(self) -> str:
-        """Name of the direction, with the end that sends the data."""
+        """Name of the direction and of the end that sends the data, for readers."""
         return "uplink (the client sends)" if self.name == "reverse" else (
             "downlink (the server sends)"
         )  # fmt: skip
@@ -43,9 +43,9 @@ def compare_directions(
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> tuple[DirectionComparisons, ...]:
-    """Return the comparisons for each direction in which an algorithm under test sent data.
+    """Return comparisons for each direction in which an algorithm under test sent data.
 
-    `beside` contains the measures computed by `cwndlab.judge.measures.measures_of_flows`.
+    `beside` contains the measures that `cwndlab.judge.measures.measures_of_flows` computes.
     """
     flows = results.flows()
     if flows.is_empty():
@@ -64,9 +64,10 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return a sentence on how goodput varies between places; empty for a single place.
+    """Return a sentence on the variation of goodput between places, or "" for a single place.
 
-    Use the settings in `comparisons` that differ from `comparison` only in the place.
+    The sentence uses those settings in `comparisons` that differ from `comparison` only in the
+    place.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -1,8 +1,8 @@
-"""Recommended algorithms for near, national and intercontinental servers.
+"""Recommend algorithms separately for near, national and intercontinental servers.
 
-The recommendations are computed from the networks drawn in each range of distances. Each range is
-an interval of one-way delays: light travels 200 km per millisecond in optical fibre, so 6 ms
-correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
+A recommendation is computed from the randomly drawn networks whose server is in the same range of
+distances. Each range is an interval of one-way delays: light travels 200 km per millisecond in
+optical fibre, so 6 ms correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
-"""Name of each class of distances, with its range of one-way delays in ms."""
+"""Each class of distances to the server: its name and its range of one-way delays in ms."""
 FEWEST_DRAWS = 6
-"""Smallest number of drawn networks for a recommendation; a recommendation from paired runs needs
-the same number of pairs."""
+"""Smallest number of drawn networks from which algorithms are recommended. It equals the smallest
+number of pairs for a recommendation from paired runs."""
 
 
 def by_distance(
@@ -33,7 +33,7 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the recommended algorithms for each class of distances in which networks were drawn.
+    """Return the recommended algorithms for each class of distances to the server.
 
     A class of fewer than 6 networks has no recommended algorithm.
 

@@ -1,9 +1,9 @@
 """Compute how a factor of a study affects each algorithm: means at each level of the factor.
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
-the rate is the mean over the delays that were run at every rate, which is called the main effect
-in a factorial design. The effect is computed separately in each repetition, because all runs of a
-repetition have the same random draws. The interval of the effect is computed over repetitions.
+the rate is the mean over those delays that were run at every rate; in a factorial design, this is
+called the main effect. The effect is computed separately in each repetition, because all runs of a
+repetition use the same random numbers. The interval of the effect is computed over repetitions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Columns on which a factor's effect is plotted, if these columns were measured."""
+"""Result columns for which the effect of a factor is plotted, if the columns were measured."""
 
 _LOGARITHMIC_FROM = 8.0  # smallest ratio of extreme levels for a logarithmic axis
 _READERS = (
@@ -44,33 +44,34 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""Estimates by algorithm, in the order of the factor's levels; None for a level without values."""
+"""Estimates for each algorithm, in the order of the factor's levels; None for a level without
+values."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A factor, its levels, and the measurements at each level."""
+    """A factor of a study, its levels, and the measurements at each level."""
 
     factor: str
     levels: tuple[str, ...]
     """Levels of the factor in the form of study files; numeric levels are in ascending order."""
     positions: tuple[float, ...]
-    """Position of each level on the plot's axis, from 0 to 1."""
+    """Positions of the levels on the axis of the plot, from 0 to 1."""
     is_numeric: bool
     """True if the levels are quantities, so that a line between levels is meaningful."""
     means: Mapping[str, Means]
-    """Means of each measured column, by algorithm and level."""
+    """Means of each measured column, for each algorithm and level."""
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
-    """Return the effect of each factor that has different levels in the settings of a study."""
+    """Return the effect of each factor that has several levels in the settings of a study."""
     factors = list(dict.fromkeys(name for each in comparisons for name in each.cell))
     found = [effect(comparisons, factor) for factor in factors]
     return [each for each in found if each is not None]
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return a factor's effect; None if its levels were not run under equal conditions."""
+    """Return the effect of a factor, or None if its levels were not run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -112,7 +113,7 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """Average over the settings in each repetition, then return the mean over repetitions."""
+    """Average over the settings in each repetition, then return the mean over the repetitions."""
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):
@@ -131,12 +132,12 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether any measured value is not zero."""
+    """Return whether at least one measured value is not zero."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 
 def _amounts(values: Sequence[object]) -> list[float] | None:
-    """Return the levels as numbers in a common unit; None if the levels are names."""
+    """Return the levels as numbers in a common unit, or None if the levels are names."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return [float(str(value)) for value in values]
     for reader in _READERS:

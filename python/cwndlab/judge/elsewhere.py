@@ -1,4 +1,4 @@
-"""Write the sentences on networks that are similar to the link of a decision."""
+"""Write the sentences on networks that are similar to the link for which a decision was made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm is clearly better on average over similar networks."""
+    """Return whether another algorithm is clearly better, on average, on similar networks."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -23,7 +23,7 @@ def is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def break_even_sentence(decision: Decision) -> str:
-    """Return the conditions under which other algorithms are better; empty if there are none."""
+    """Return a sentence on the conditions under which other algorithms are better, or ""."""
     networks = decision.networks
     if networks is None:
         return ""
@@ -45,7 +45,7 @@ def _condition(turn: Turn) -> str:
 
 
 def distances_sentence(decision: Decision) -> str:
-    """Return recommendations for near, national and intercontinental servers; empty if unknown."""
+    """Return a sentence that recommends algorithms by distance to the server; empty if unknown."""
     networks = decision.networks
     if networks is None or decision.is_alone:
         return ""
@@ -91,7 +91,7 @@ def safest_sentence(decision: Decision) -> str:
 
 
 def meaning_of_robust(decision: Decision) -> str:
-    """Return what the probability of the line "robust" means."""
+    """Return the explanation of the probability in the line "robust"."""
     networks = decision.networks
     if not decision.is_explained:
         return say("robust unexplained")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""Default algorithm of the competing flows: the default of Linux, which most Internet flows use."""
+"""Default algorithm of the competing flows: CUBIC, the default of Linux, which most Internet flows
+use."""
 
 DURATION_S = 15
 WARM_UP_S = 3
@@ -53,12 +54,14 @@ class Mix:
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """Round-trip time of the neighbour's flows, divided by that of the candidate's flows."""
+    """Round-trip time of the neighbour's flows, divided by the round-trip time of the candidate's
+    flows."""
     queue_bdp: float | None = None
     """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """True if the neighbour's flows belong to another user, whose packets have a separate queue."""
+    """True if the neighbour's flows belong to another user of the link, whose packets have a
+    separate queue."""
 
 
 PLAIN = Mix()
@@ -88,7 +91,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Properties of a link that are needed to arrange competing flows."""
+    """Properties of a link that are needed to define runs with competing flows."""
 
     path: PathPart | LivePath
     direction: str
@@ -107,7 +110,7 @@ class Network:
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
-    """Return all mixes of competing flows that a report shows, with the simplest mix first.
+    """Return all mixes of competing flows that a report shows; the simplest mix comes first.
 
     Args:
         is_shared: whether the link is shared by several users, each with a separate queue.
@@ -129,9 +132,9 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the runs of each candidate: against the neighbour, against its own kind, and alone.
+    """Return all runs of each candidate: against the neighbour, against itself, and alone.
 
-    For the mix `PLAIN`, further runs have a neighbour that sends short files.
+    For the mix `PLAIN`, there are additional runs in which the neighbour sends short files.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -155,10 +158,12 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return a study of encounters; all encounters in a repetition have the same random seed.
+    """Return a study of runs with competing flows (encounters).
+
+    All encounters in a repetition have the same random seed.
 
     Args:
-        network_keys: study keys that define the network: `link`, `direction`, ...
+        network_keys: study keys that define the network, such as `link` and `direction`.
         encounters: the encounters to run; each is a level of the study's factor `encounter`.
         network: properties of the link. They are needed if a mix of competing flows changes
             round-trip times, queues or users.
@@ -205,8 +210,8 @@ def network_of(
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
     """Return the run (encounter) in which flows of two algorithms compete.
 
-    If both groups of flows have the same algorithm and equal conditions, the smaller group comes
-    first, so that equal encounters have the same name.
+    If both groups of flows use the same algorithm under equal conditions, the smaller group comes
+    first. Therefore, equal encounters have the same name.
     """
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
@@ -216,7 +221,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return a run with a single flow of `algorithm`, and with the queue and delays of the mix."""
+    """Return a run with a single flow of `algorithm`, and with the mix's queue and delays."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
@@ -248,7 +253,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return those keys of the link that `mix` changes, with the new values."""
+    """Return the keys of the link that `mix` changes, with their new values."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -35,7 +35,7 @@ _TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """An assumed property of the network, which has a different value in each drawn network."""
+    """An assumed property (key) of the network, whose value differs between drawn networks."""
 
     name: str
     unit: str
@@ -44,22 +44,21 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """A random draw of the uncertain keys.
+    """A randomly drawn network: one random value for each uncertain key of the link.
 
-    The result is a network that resembles the user's link or, for a population, one network for
-    each class of users.
+    For a population, it consists of one network for each class of users.
     """
 
     keys: Mapping[str, float | str]
     """Drawn value of each uncertain key, by the name of the key; empty for a population."""
     levels: Mapping[str, float]
-    """Weights of the draw's networks, by name: a single network with weight 1 or, for a population,
+    """Weights of the drawn networks, by name: a single network with weight 1 or, for a population,
     one network for each class of users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Networks that resemble the link, and the keys whose values were drawn at random."""
+    """Randomly drawn networks that resemble the link, and the keys whose values were drawn."""
 
     keys: tuple[DrawnKey, ...]
     drawn: tuple[DrawnNetwork, ...]
@@ -73,11 +72,13 @@ def networks(
     measured: pl.DataFrame,
     folder: Path,
 ) -> Networks | None:
-    """Evaluate an algorithm on networks similar to the link; return None without results.
+    """Evaluate an algorithm on networks similar to the link.
+
+    Return None if there are no results.
 
     Args:
         names: names of the algorithms.
-        runs: runs on the link itself. The spread over these runs shows the effect of chance.
+        runs: runs on the link itself; their variance shows the effect of chance.
         choice: the algorithm to evaluate.
         goal: the goal of the decision.
         measured: flows of the runs on other networks. The columns include `draw`, `algorithm`, and
@@ -109,7 +110,7 @@ def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None
     Args:
         utilities: mean utilities of shape (algorithms, networks); NaN if a run is missing.
         runs: utilities of shape (algorithms, runs) on the link itself.
-        choice: row of the algorithm.
+        choice: row number of the algorithm.
     """
     weights = [1.0] * utilities.shape[1]
     noise = _noise(runs, choice).tolist()
@@ -128,9 +129,10 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys whose values change the recommendation, starting with the largest gain.
+    """Return the keys with a break-even value, beyond which another algorithm is recommended.
 
-    `safest` is the algorithm with the highest mean utility, which `flips` requires.
+    The key with the largest gain comes first. `safest` is the algorithm with the highest mean
+    utility, which `flips` requires.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
@@ -162,7 +164,7 @@ def _value(value: float | str, unit: str) -> str:
 def utilities_by_draw(
     measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws
 ) -> Floats:
-    """Return mean utilities, with a row for each algorithm and a column for each network."""
+    """Return mean utilities, with a row for each algorithm and a column for each drawn network."""
     utility = pl.col(goal.gain)
     if goal.cost and goal.price:
         utility -= goal.price * pl.col(goal.cost)
@@ -183,7 +185,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation, over runs, of each utility minus the chosen algorithm's."""
+    """Return the standard deviation, over runs, of each algorithm's lead over the chosen one."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -197,16 +199,16 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks drawn for a population.
+    """Return the networks that were drawn for a population.
 
-    Each entry of `levels` belongs to one draw, and contains the weight of each network setting by
-    the setting's name.
+    Each entry of `levels` belongs to one draw, and maps the name of each network setting to its
+    weight.
     """
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Store the randomly drawn networks, in the folder of the runs on these networks."""
+    """Write the randomly drawn networks to a file in the folder of the runs on these networks."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 

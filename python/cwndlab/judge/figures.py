@@ -1,8 +1,8 @@
-"""Find each number in a link's description, and the keys of a study that change it.
+"""Find each number in the description of a link, and the study keys that change the number.
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
-(`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`): there,
-the study has to replace the whole list or table. `Figures` finds this list or table.
+(`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`). For
+these keys, the study has to replace the whole list or table, which `Figures` finds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Convert a number in the smallest unit into the form that study files use."""
+        """Convert a number in the smallest unit to text in the form of study files."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -63,7 +63,7 @@ class Unit:
 
 
 def read_number(value: str | float) -> tuple[float, Unit]:
-    """Return the number and the unit of a string such as "150 kB", or of a number without a unit.
+    """Read a number and its unit from a string such as "150 kB", or from a number without a unit.
 
     Raises:
         ValueError: the text is not a number followed by a known unit.
@@ -83,7 +83,7 @@ class Figures:
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path, in its smallest unit; None if the path has no number."""
+        """Return the number at a path, in its smallest unit, or None if the path has no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
@@ -95,7 +95,7 @@ class Figures:
 
     @property
     def medium(self) -> str | None:
-        """Key that describes the link's medium, `cell` or `wifi`; None for other links."""
+        """Key that describes the medium of the link, `cell` or `wifi`; None for other links."""
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return the length of the path to a value that can only be replaced as a whole."""
+        """Return the number of path components of the value that must be replaced as a whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

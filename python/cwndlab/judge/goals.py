@@ -4,9 +4,9 @@ The utility of a run is U = gain - price x cost, averaged over the flows of the 
 are natural logarithms, so a difference of 0.03 is 3 %.
 
 For bulk data, the gain is log(goodput), and the cost is log(q + 20 ms), where q is the 95th
-percentile of the queueing delay. The constant keeps small delays cheap: a delay far below 20 ms
-costs hardly more than no delay. The price is the weight of the cost: at a price of d, a user would
-give up a fraction 1 - 2^-d of the goodput to halve q + 20 ms.
+percentile of the queueing delay. Because of the constant 20 ms, a much smaller delay costs hardly
+more than no delay. The price is the weight of the cost: at a price of d, a user would give up a
+fraction 1 - 2^-d of the goodput to halve q + 20 ms.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Duration of one frame of a call; queueing delays far below this duration hardly matter."""
+"""Duration of one frame of a voice call; queueing delays far below this duration hardly matter."""
 
 STARVED_MBIT_S = 0.01
-"""Goodput assumed for a starved flow, because 0 has no logarithm."""
+"""Goodput assumed for a starved flow, because the logarithm of 0 does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,14 @@ class Goal:
     """Name of the user's goal in commands and in JSON."""
     title: str
     gain: str
-    """Column with the logarithm of the gain, such as goodput (see `cwndlab.judge.measures`)."""
+    """Column with the logarithm of the gain, such as the goodput (see
+    `cwndlab.judge.measures`)."""
     cost: str | None
-    """Column with the logarithm of the cost, such as delay; None if the goal has no cost."""
+    """Column with the logarithm of the cost, such as the delay; None if the goal has no cost."""
     price: float
     """Weight of the cost relative to the gain; 0 if the cost does not matter."""
     missing: str
-    """Message for a study that did not measure the gain; the message names a remedy."""
+    """Message for studies that did not measure the gain; it says how to measure the gain."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
     """Columns of results that show the effect of replacing the algorithm."""
 
@@ -111,7 +112,7 @@ STABILITY = Goal(
     "log_steadiness",
     None,
     0.0,
-    "no time series of 10 s or more was recorded (record.samples)",
+    "no time series of 10 s or more was recorded (to record one, set record.samples)",
 )
 
 GOALS: Mapping[str, Goal] = {
@@ -168,7 +169,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of the uses that have a specific measure of quality, such as `video`."""
+"""Goals of those application uses that have their own measure of quality, such as `video`."""
 
 
 def goal_named(name: str) -> Goal:

@@ -1,4 +1,4 @@
-"""Find the keys of a network whose values are uncertain, and the ranges of these values.
+"""Find the keys of a network description whose values are uncertain, and their ranges.
 
 A preset defines ranges for its assumed values. For links without such ranges, the ranges of
 `data/ranges.toml` apply. This file also contains ranges for the duration of a run, for TCP stacks
@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Keys of a link that also determine other keys, with the paths of these keys."""
+"""Keys of a link that also determine other keys; the entries are the paths of these other keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -59,7 +59,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A study key that depends on an uncertain value, and the value of the key in the link."""
+    """A study key that depends on an uncertain value, and the value of this key in the link."""
 
     path: str
     unit: Unit
@@ -68,11 +68,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An uncertain value: a number from `low` to `high`, in `unit`, or one of several choices."""
+    """An uncertain value: a number from `low` to `high` in `unit`, or one of several choices."""
 
     name: str
     basis: str
-    """The source of the range; a range without a source says "invented" and gives a reason."""
+    """The source of the range. A range without a source says "invented" and gives a reason."""
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
@@ -95,7 +95,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the study keys, by path, with which the uncertain value becomes `value`."""
+        """Return the study keys, by path, that set the uncertain property to `value`."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -106,7 +106,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of `target` that corresponds to the value `count` of the first target.
+        """Return the value of `target` when the first target has the value `count`.
 
         On a logarithmic scale, the ratio of the two targets stays the same; on a linear scale, the
         difference.
@@ -155,7 +155,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Yield the paths that a link sets, including those that its short keys stand for."""
+    """Yield the paths that a link sets, including the paths for which its short keys stand."""
     for path in _leaves(link.table, "link"):
         yield path
         yield from _ALSO_GIVEN.get(path.rpartition(".")[2], ())
@@ -171,12 +171,12 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Return whether two paths are equal or one of the paths contains the other."""
+    """Return whether two paths are equal, or one path contains the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
-    """Return the key of a range; `place` names the range's file in errors.
+    """Return the uncertain key that a range describes. `place` names the range's file in errors.
 
     Raises:
         LinkError: the range cannot be read.

@@ -1,10 +1,10 @@
-"""The ledger: registered predictions and their outcomes.
+"""Read and merge ledgers: lists of registered predictions and their outcomes.
 
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
 prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
-twice counts once. Two different outcomes of the same prediction are an error, because one outcome
-would be lost. The package contains a ledger of predictions that were compared with published
-measurements (`data/public-ledger.jsonl`).
+twice counts once. Two different outcomes of the same prediction are an error, because merging
+would lose one of the outcomes. The package contains a ledger of predictions that were compared
+with published measurements (`data/public-ledger.jsonl`).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class LedgerEntry:
     prediction: RegisteredPrediction
     verdict: Verdict
     change: MeasuredChange | None
-    """Measured change in utility; None if the trial measured too few blocks."""
+    """Measured change in utility; None if the trial measured too few blocks of periods."""
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
-    """Description of the harm to users that ended the trial early; empty if no harm occurred."""
+    """Description of the harm to users that ended the trial early; empty if there was no harm."""
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
@@ -52,11 +52,11 @@ class LedgerEntry:
     otherwise None."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
-        """Return whether the entries are equal, apart from the times of their verdicts."""
+        """Return whether two entries are equal, apart from the times of their verdicts."""
         return replace(self, ended=other.ended) == other
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry as a dictionary, which is stored as one line of the ledger."""
+        """Return the entry as a dictionary for JSON, which is stored as one line of the ledger."""
         found: dict[str, Any] = {
             "prediction": self.prediction.to_json(),
             "verdict": self.verdict.value,
@@ -106,7 +106,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
         name: name of the file or trial from which the other entries come.
 
     Raises:
-        ResultsError: the ledger is damaged, or states another outcome of the same prediction; the
+        ResultsError: the ledger is damaged, or states another outcome of the same prediction. The
             ledger is then unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
 
 
 def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
-    """Add an entry, unless the ledger contains the same prediction; return whether it was added."""
+    """Add an entry unless the ledger already has the prediction; return whether it was added."""
     key = entry.prediction.id
     known = entries.setdefault(key, entry)
     if known is entry:
@@ -142,7 +142,7 @@ def _outcome(entry: LedgerEntry) -> str:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let only one process at a time change the ledgers of a folder."""
+    """Let only one process at a time change the ledgers in a folder."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

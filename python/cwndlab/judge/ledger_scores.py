@@ -1,4 +1,4 @@
-"""Compute the scores of a ledger from predicted probabilities, changes and orders of algorithms.
+"""Compute how well the predictions in a ledger agree with the outcomes.
 
 A *question* is a network and a goal. The entries of a question compare one or more challengers
 with the same baseline. Therefore, they also order all these algorithms, by prediction and by
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""A bin (interval of probabilities) with fewer entries is shown, but not checked against the limit
-(bar)."""
+"""A bin (interval of probabilities) with fewer entries than this is shown, but not checked against
+the limit (bar)."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
@@ -34,14 +34,15 @@ MOST_GAP = 0.1
 """Largest acceptable difference between a predicted probability and the share of predictions that
 came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
-"""Largest acceptable median and 90th percentile of the utility lost by following predictions."""
+"""Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
+following predictions."""
 LEAST_TAU = 0.6
 """Smallest acceptable median of Kendall's tau, which compares predicted and measured orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Reliability of the predictions whose probability lies in one interval of probabilities."""
+    """Comparison of predicted probabilities in one interval (bin) with the observed outcomes."""
 
     low: float
     high: float
@@ -53,7 +54,7 @@ class Reliability:
 
     @property
     def gap(self) -> float:
-        """Mean predicted probability minus the fraction of predictions that came true."""
+        """Mean predicted probability minus the observed fraction of predictions that came true."""
         return self.stated - self.happened
 
 
@@ -68,17 +69,20 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; ties count half."""
     compared: int
-    """Number of predictions whose outcome is known (see the function `better`)."""
+    """Number of predictions whose outcome is known, according to the function `better`."""
     brier: float | None
     """Mean squared error of the predicted probabilities; None if no outcome is known."""
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median loss of utility from following the predictions (in natural logarithms)."""
+    """Median loss of utility from following the predictions, as a difference of natural
+    logarithms."""
     regret_p90: float | None
-    """90th percentile of the loss of utility from following the predictions."""
+    """90th percentile of the loss of utility from following the predictions, as a difference of
+    natural logarithms."""
     tau: float | None
-    """Median of Kendall's tau over questions (network and goal) with three or more algorithms."""
+    """Median of Kendall's tau over all questions (network and goal) with three or more
+    algorithms."""
     covered: float | None
     """Fraction of the measured changes that lie within the predicted 90 % interval."""
 
@@ -89,7 +93,10 @@ class Score:
 
     @property
     def gap(self) -> float | None:
-        """Largest gap between predicted and observed share in a bin of ten or more comparisons."""
+        """Largest difference between predicted and observed share in a large enough bin.
+
+        Bins of fewer than ten comparisons are ignored.
+        """
         return None if self.worst is None else abs(self.worst.gap)
 
     @property
@@ -118,8 +125,8 @@ def share_lost(regret: float) -> float:
 def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
     """Return 1 if the challenger was better, 0 if it was worse, 0.5 for a tie, None if unknown.
 
-    The outcome of a trial is unknown if the interval of its change contains 0. Published
-    measurements often state no interval, so the sign of the change is their outcome.
+    The outcome of a trial is unknown if the interval of the measured change contains 0. Published
+    measurements often state no interval, so their outcome is the sign of the change.
 
     Args:
         entry: the entry of a ledger.
@@ -208,7 +215,7 @@ def regret(question: Sequence[LedgerEntry]) -> float | None:
 def order(question: Sequence[LedgerEntry]) -> float | None:
     """Return Kendall's tau (b) of the predicted and measured order of a question's algorithms.
 
-    None for fewer than three algorithms, or if all algorithms tie in one of the two orders.
+    Return None for fewer than three algorithms, or if all algorithms tie in one of the two orders.
     """
     if len(question) + 1 < _FEWEST_RANKED:
         return None
@@ -220,7 +227,7 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a number that orders challengers, from the measured change or rank; baseline: 0."""
+    """Return a sort key for a challenger, from its measured change or rank; baseline: 0."""
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:
@@ -229,7 +236,7 @@ def _place(entry: LedgerEntry) -> float | None:
 
 
 def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Return Kendall's tau b (Biometrika 33, 1945); None if all values of a list are equal."""
+    """Return Kendall's tau b (Biometrika 33, 1945), or None if all values of a list are equal."""
     agree = ties_left = ties_right = pairs = 0
     for (a, b), (c, d) in itertools.combinations(zip(left, right, strict=True), 2):
         agree += int(np.sign(a - c) * np.sign(b - d))
@@ -241,7 +248,7 @@ def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
 
 
 def _questions(entries: Sequence[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Group entries by network, goal and baseline; no group contains the same challenger twice."""
+    """Group entries by network, goal and baseline; no group contains a challenger twice."""
     found: dict[tuple[str, str, str, int], list[LedgerEntry]] = {}
     for each in entries:
         claim = each.prediction

@@ -19,10 +19,10 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-Records of flows on a real network do not show packets that wait in the host. The time in which the
-host limits such a flow is therefore assigned to another cause. A refusal by the host can be
-inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark, no
-tail loss probe that could have found a loss, and no retransmission just before.
+On a real network, the records of a flow do not show packets that wait in the host. Therefore, the
+time in which the host limits such a flow is assigned to another cause. A refusal by the host can
+be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark,
+no tail loss probe that could have found a loss, and no retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,13 +68,13 @@ READ_OF_FLOWS = (
     "rtt_mean_ms",
     "rtt_base_ms",
 )
-"""Columns of the table of flows that the analysis needs."""
+"""Columns of the table of flows that this analysis reads."""
 
 Bools = npt.NDArray[np.bool_]
 
 
 class Limit(StrEnum):
-    """The possible causes that limit a flow's rate."""
+    """The causes that can limit the rate of a flow."""
 
     CWND_AFTER_LOSS = "cwnd after loss"
     CWND_BY_DELAY = "cwnd by delay"
@@ -94,7 +94,7 @@ class Recorded(Protocol):
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of those runs whose columns have the given values."""
+        """Return the time series of runs whose columns have the given values."""
 
     def events(self, **where: object) -> pl.DataFrame:
         """Return losses, recoveries and timeouts of runs whose columns have the given values."""
@@ -103,8 +103,8 @@ class Recorded(Protocol):
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
     """Return, for each flow, the run, the main limit, and the fraction of time for each limit.
 
-    If `runs` is None, use all runs. Flows without a time series are omitted, and so are flows
-    whose sender recorded no clocks.
+    If `runs` is None, use all runs. Flows without a time series and flows whose sender recorded no
+    clocks are omitted.
     """
     flows = results.flows()
     if runs is not None:
@@ -153,9 +153,10 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the fraction of a flow's time for each limit.
+    """Return the fraction of time for which each cause limited a flow.
 
-    The result is None if samples are too few, or if the flow had data but never a connection.
+    Return None if there are too few samples, or if the flow had data to send but never a
+    connection.
     """
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
@@ -240,7 +241,7 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events; add refusals by the host where nothing else explains a reduced window.
+    """Return the events; add refusals by the host where nothing else explains a smaller window.
 
     Return the events unchanged if the flow's record counts refusals, or if congestion marks or
     tail loss probes could explain a reduced window.
@@ -259,10 +260,10 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return, for each sample, whether the window has stopped growing without a new loss.
+    """Return, for each sample, whether the window has stopped growing although nothing was lost.
 
-    The window is compared with its size a few seconds earlier or, shortly after a loss or after
-    the start of the flow, with its size a few seconds later.
+    The window is compared with its size a few seconds earlier. Shortly after a loss or the start
+    of the flow, it is compared with its size a few seconds later.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")
@@ -288,7 +289,7 @@ def _is_reduced(samples: pl.DataFrame) -> Bools:
 def _is_in_host(
     samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
 ) -> Bools:
-    """Return, for each sample, whether the sending host itself limits the flow."""
+    """Return, for each sample, whether the host of the sender limits the flow."""
     times = _floats(samples, "t_s")
     is_refusal = pl.col("event") == _REFUSAL
     reductions = (

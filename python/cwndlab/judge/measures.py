@@ -1,10 +1,10 @@
-"""Compute measures of flows that are not columns of results, and logarithms of all measures.
+"""Compute measures of flows that are not columns of results, and the logarithms of all measures.
 
-Logarithms are computed for each flow before averages over flows and runs are computed, so that a
+Logarithms are computed for each flow before values are averaged over flows and runs, so that a
 starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s, and an
-unfinished transfer as if it had ended with its run. If nothing arrived with any of the compared
-algorithms, as in runs that are too short for a single page, the measure is null: such runs do not
-show that the algorithms are equal.
+unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
+algorithms, for example because the runs are too short for a single page, the measure is null: such
+runs do not show that the algorithms are equal.
 """
 
 from typing import Protocol
@@ -42,15 +42,15 @@ _ARRIVED = {
     RPC.gain: "response_p99_ms",
     VIDEO.gain: "video_bitrate_mbit_s",
 }
-"""Columns that have a value only if data arrived. The key is the gain that is computed from the
-column."""
+"""For each gain, the column from which the gain is computed; the column has a value only if data
+arrived."""
 
 
 class WithSeries(ResultsLike, Protocol):
     """Interface of `cwndlab.Results`, as far as this module uses it."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table lazily: rows are read when they are needed."""
+        """Return a table as a lazy frame, whose rows are read when they are needed."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
@@ -74,7 +74,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def _waited(flows: pl.DataFrame) -> pl.Expr:
-    """Return the time spent waiting for a transfer of fixed size; null for other flows."""
+    """Return the time for which a user waited for a sized transfer; null for other flows."""
     if not {"application", "start_s", "end_s"} <= set(flows.columns):
         return pl.lit(None, dtype=pl.Float64).alias(_WAITED_MS)
     waited_ms = 1000 * (pl.col("end_s") - pl.col("start_s")).cast(pl.Float64)
@@ -82,7 +82,7 @@ def _waited(flows: pl.DataFrame) -> pl.Expr:
 
 
 def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> pl.DataFrame:
-    """Remove the gains of repetitions in which nothing arrived with any algorithm."""
+    """Set the gains to null in repetitions in which no data arrived with any algorithm."""
     setting = [*cell_factors(results), "repetition"]
     runs = results.runs()
     if not set(setting) <= set(runs.columns):
@@ -96,7 +96,7 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add a column for the gain and the cost of each goal whose measures are in `flows`."""
+    """Add the columns of gain and cost for each goal whose measures are columns of `flows`."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -107,7 +107,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms from the core, whose results are identical on all computers."""
+    """Return natural logarithms from the Rust core, which are identical on all computers."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -115,7 +115,7 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the quantities whose logarithms are gains and costs of goals, by column name.
+    """Return the quantities whose logarithms are the gains and costs of goals, by column name.
 
     The number in each pair is the sign of the logarithm: -1 if the quantity is a gain and lower
     values are better, otherwise 1.
@@ -137,8 +137,8 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the 95th percentile of the queueing delay of each flow.
 
     The queueing delay is the round-trip time minus the shortest round-trip time in the run between
-    the same two hosts: a flow that starts late may never measure the empty path itself. If a flow
-    carried no data, its whole duration is taken as its queueing delay.
+    the same two hosts. A flow that starts late may never measure the path without a queue itself.
+    If a flow carried no data, its whole duration is taken as its queueing delay.
     """
     needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
     if not needed <= set(flows.columns):
@@ -189,7 +189,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return the fairness and the share of goodput of each flow that competed with CUBIC flows."""
+    """Return the fairness and goodput share of each flow that competed with CUBIC flows."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

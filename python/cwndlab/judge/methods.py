@@ -1,16 +1,14 @@
-"""Compare transfer methods; separate a method's effect on goodput from the algorithm's effect.
+"""Compare transfer methods, and separate the effects of method and algorithm on goodput.
 
-One table contains the settings whose scenarios differ only in the applications that the flows run;
+A table contains all settings whose scenarios differ only in the applications that the flows run;
 each row is a method. The goodput of method m with algorithm a in run r is modelled as a product,
-
-goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
-
-whose factors are computed from geometric means. A method's effect is its mean over algorithms
-relative to the mean of the table's first method. An algorithm's effect is its mean over methods
-relative to the mean of the first algorithm. The factor `own` describes the interaction of a method
-and an algorithm. Each effect is a ratio in every run, so it has an interval over runs. The k-th
-runs of two methods form a pair because they belong to the same cycle of a measurement campaign; in
-a simulation, their channels are drawn separately.
+goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a), whose factors are
+computed from geometric means. A method's effect is its mean over algorithms, divided by the mean
+of the table's first method. An algorithm's effect is its mean over methods, divided by the mean of
+the first algorithm. The factor `own` describes the interaction of a method and an algorithm. Each
+effect is computed as a ratio in every run, and has a confidence interval over runs. The k-th runs
+of two methods form a pair because they belong to the same cycle of a measurement campaign; in a
+simulation, the channels of the two runs are drawn independently.
 """
 
 import json
@@ -39,9 +37,10 @@ class Transfers:
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Goodput of each method (row) with each algorithm (column), under the same conditions.
+    """Goodput of each transfer method (row) with each algorithm (column) in equal conditions.
 
-    Effects are relative to the first method or algorithm, for which no effect is listed.
+    Effects are relative to the first method or to the first algorithm, for which no effect is
+    listed.
     """
 
     conditions: str
@@ -51,9 +50,10 @@ class MethodTable:
     """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of the algorithms that sent data; algorithms that sent no data are omitted."""
+    """Effects of those algorithms that sent data."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of method and algorithm: the deviation from the product of both effects."""
+    """Interaction of each method and algorithm: the deviation from the product of their two
+    effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ class MethodTable:
 
 
 def method_tables(settings: Sequence[Transfers]) -> list[MethodTable]:
-    """Return a table for each group of settings that differ only in their applications."""
+    """Return a table for each group of settings that differ only in the flows' applications."""
     alike: dict[tuple[str, str], list[int]] = {}
     for at, setting in enumerate(settings):
         for contestant, scenario in setting.scenarios.items():
@@ -126,12 +126,12 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether all flows use plain TCP, the method with which other methods are compared."""
+    """Return whether all flows use plain TCP, the method to which other methods are compared."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return the conditions that are equal in all settings, and a short name for each setting."""
+    """Return the conditions common to all settings, and a short name for each setting."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]
@@ -142,7 +142,7 @@ def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]
 
 
 def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
-    """Return the geometric mean over an axis; keep the axis, with length 1."""
+    """Return the geometric mean over one axis; the axis is kept, with length 1."""
     means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
     return means
 

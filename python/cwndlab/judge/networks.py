@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Value of an uncertain network property beyond which another algorithm is better."""
+    """A break-even value: beyond this value of a network property, another algorithm is better."""
 
     key: str
     """Name of the property, such as `server` for the one-way delay to the server."""
@@ -23,10 +23,10 @@ class Turn:
     instead: str
     """Algorithm that is better beyond the break-even value."""
     share: float
-    """Fraction of the simulated networks whose property is beyond the break-even value."""
+    """Fraction of the simulated networks on which the property is beyond the break-even value."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the break-even value and the better algorithm as a dictionary, for JSON."""
+        """Return the break-even value and the better algorithm as a dictionary for JSON."""
         return {
             "key": self.key,
             "side": self.side,
@@ -52,7 +52,7 @@ class Distance:
     the range."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the range of distances and its recommendation as a dictionary, for JSON."""
+        """Return the range of distances and the recommendation as a dictionary for JSON."""
         return {
             "name": self.name,
             "least_ms": self.least_ms,
@@ -70,24 +70,24 @@ class Networks:
     is_good: float
     """Probability that, on a similar network, the recommended algorithm is nearly the best."""
     is_safest_good: float
-    """Probability that, on a similar network, the algorithm `safest` is nearly the best."""
+    """Probability that, on a similar network, the algorithm in `safest` is nearly the best."""
     regrets: Mapping[str, float]
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
-    """Properties of the network with a break-even value, beyond which another algorithm is better
-    than `safest`; the largest gain comes first."""
+    """Network properties that have a break-even value, beyond which another algorithm is better
+    than `safest`. The property with the largest gain comes first."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty if no distances were
     drawn."""
 
     @property
     def safest(self) -> str:
-        """Algorithm with the smallest mean loss of utility."""
+        """Algorithm with the smallest mean loss of utility over all similar networks."""
         return min(self.regrets, key=lambda name: self.regrets[name])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results on similar networks as a dictionary, for JSON."""
+        """Return the results on similar networks as a dictionary for JSON."""
         return {
             "draws": self.draws,
             "is_good": self.is_good,

@@ -1,10 +1,10 @@
-"""Estimate the cost of a campaign and the repetitions needed to detect a relevant difference.
+"""Estimate the cost of a measurement campaign, and how many repetitions can detect a difference.
 
 A paired comparison needs the smallest number n of repetitions for which a two-sided t test detects
-a true difference of size `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1)) s
-/ sqrt(n) <= effect. Here, s is the standard deviation of the relative paired differences in a pilot
-study, and the level is 5 % divided by the number of pairs of algorithms in a setting (Bonferroni,
-which is at least as strict as Holm's correction).
+a true difference of size `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1))
+s / sqrt(n) <= effect. Here, s is the standard deviation of the relative paired differences in a
+pilot study, and the level is 5 % divided by the number of pairs of algorithms in a setting
+(Bonferroni, which is at least as strict as Holm's correction).
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ class Need:
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
-    """Standard deviation of the differences between paired runs; None for fewer than two pairs."""
+    """Standard deviation of the differences between paired runs, in percent; None for fewer than
+    two pairs."""
     repetitions: int | None
     """Required number of repetitions; None if it is unknown or too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study with its present repetitions, and the number of repetitions that it needs."""
+    """Cost of a study as planned, and the number of repetitions that the study needs."""
 
     runs: int
     repetitions: int
@@ -100,7 +101,7 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs of runs; None if it is too large.
+    """Return the smallest sufficient number of pairs of runs, or None if this number is too large.
 
     Args:
         spread: standard deviation of the relative paired differences.
@@ -178,7 +179,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return the duration of a run, or the time that the run needs to transfer its files."""
+    """Return a run's duration in seconds, or the time that it needs to transfer its files."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -187,7 +188,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the time that a run needs beyond its duration, estimated from the pilot."""
+    """Return the seconds that a run needs beyond its duration, estimated from the pilot study."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -2,8 +2,8 @@
 
 A population comes from the package (`data/users`), from a file in the same format, from several
 links, or from the settings of a study. The recommendation for a population is the algorithm with
-the best weighted mean. The recommendation also names the class of users that this algorithm serves
-badly, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
+the best weighted mean. The recommendation also names the class of users for which this algorithm
+is bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Class:
     """Keys of the study, by path, that are set in the runs of this class of users, with their
     values."""
     is_invented: bool = True
-    """True if no publication or data set supports the weight, or a part of it."""
+    """True if no publication or data set supports the weight or a part of the weight."""
 
     def level(self) -> dict[str, Any]:
-        """Return the class as a named level of a study's factor."""
+        """Return the class of users as a named level of a study's factor."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 
@@ -65,7 +65,8 @@ class Population:
     title: str
     classes: tuple[Class, ...]
     are_estimates: bool = False
-    """True if the classes are estimates of one network, and the weights their probabilities."""
+    """True if the classes are estimates of a single network, and the weights are their
+    probabilities."""
     is_explained: bool = True
     """False if the networks were inferred from a measurement that they do not explain."""
 
@@ -98,7 +99,7 @@ class DrawnClass:
 
 @functools.cache
 def populations() -> Mapping[str, Path]:
-    """Return the file of each population in the package, by name."""
+    """Return the path of each population file in the package, by the name of the population."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -151,10 +152,10 @@ def networks_of_draws(
 ) -> list[list[tuple[dict[str, Any], float]]]:
     """Return the networks of each draw: a named level of a study's factor, and its weight.
 
-    If the classes are users, a draw has one network for each class. If the classes are estimates of
-    one network, a draw is one network: the estimates take turns, in proportion to their
-    probabilities. If a class has fewer different networks than draws, its networks are repeated.
-    Arguments and errors are the same as for `expand`.
+    If the classes are users, a draw has one network for each class. If the classes are estimates
+    of one network, a draw is one network: each estimate is used in proportion to its probability.
+    If a class has fewer different networks than draws, its networks are repeated. Arguments and
+    errors are the same as for `expand`.
     """
     drawn = expand(population, draws, seed)
     levels = [each.levels() for each in drawn]
@@ -194,7 +195,7 @@ def _read(path: Path) -> Population:
 
 
 def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
-    """Check that a class can be run and that networks can be drawn for the class.
+    """Check that the network of a class can be simulated and that its uncertain keys can be drawn.
 
     Raises:
         StudyError: the check fails; the message names the file, line and key of the class.

@@ -36,7 +36,7 @@ class RegisteredPrediction:
     """The prediction that a challenger algorithm is better than the baseline on a network."""
 
     goal: str
-    """Name of the goal by whose utility the algorithms are compared."""
+    """Name of the goal that defines the utility by which the algorithms are compared."""
     challenger: str
     baseline: str
     network: str
@@ -53,22 +53,22 @@ class RegisteredPrediction:
     networks: int
     """Number of simulated networks from which the prediction was computed."""
     version: str
-    """Version of cwndlab, with its behaviour epoch."""
+    """Version of cwndlab, including the number of its behaviour epoch."""
     study: str
-    """SHA-256 of the list of result files from which the prediction was computed."""
+    """SHA-256 of the list of those result files from which the prediction was computed."""
     registered: str
     """UTC time of the registration, in ISO 8601 format."""
     blocks: int
-    """Planned number of blocks of the trial."""
+    """Planned number of blocks in the trial; a block contains periods with each algorithm."""
     period_s: float
     """Duration of one period of the trial, in seconds."""
     washout_s: float
-    """Duration of the first part of each period, in seconds; this part is not evaluated."""
+    """Duration in seconds of the first part of each period, which is not evaluated."""
     seed: int
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
-    """Duration in seconds of a return to the baseline, which checks suspected harm; 0 in plans from
-    before 29 November 2026, whose trials end at once on suspected harm."""
+    """Duration in seconds of a return to the baseline, which checks suspected harm; 0 in plans
+    from before 29 November 2026, whose trials end at once on suspected harm."""
 
     @property
     def id(self) -> str:
@@ -77,11 +77,11 @@ class RegisteredPrediction:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the prediction with its SHA-256 as a dictionary, for JSON."""
+        """Return the prediction and its SHA-256 as a dictionary for JSON."""
         return {"id": self.id, **self._fields()}
 
     def _fields(self) -> dict[str, Any]:
-        """Return all fields; omit a `return_s` of 0, which older predictions lack."""
+        """Return all fields, but omit a `return_s` of 0, which older predictions lack."""
         found = asdict(self)
         if not self.return_s:
             del found["return_s"]

@@ -21,7 +21,8 @@ COEXISTENCE = "coexistence"
 MIXES = "mixes"
 """Subfolder of the results that contains runs of several mixes of competing flows."""
 DRAWS = "draws.json"
-"""File, in the subfolder `NETWORKS`, with the randomly drawn values of the networks' keys."""
+"""File in the subfolder `NETWORKS` that contains the randomly drawn values of the networks'
+keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
-    """See `cwndlab.judge.weighing.Meaning`, as for the next two."""
+    """See the attribute of the same name in `cwndlab.judge.weighing.Meaning`, which also explains
+    the next two attributes."""
     are_estimates: bool = False
     is_explained: bool = True
 
@@ -48,7 +50,7 @@ class Question:
 
 
 def read_question(folder: Path) -> Question | None:
-    """Read the question that is stored with results; return None without a question.
+    """Read the question that is stored with results; return None if no question is stored.
 
     Raises:
         ResultsError: the file is damaged.

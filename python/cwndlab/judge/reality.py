@@ -1,8 +1,8 @@
 """Report how often advice for a class of networks agreed with real networks.
 
 The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of
-papers that measured real networks. The record counts the claims that simulated runs can confirm or
-refute, and the claims that the runs confirm. The predictions in the published ledger and in the
+papers that measured real networks. The record counts how many claims simulated runs can confirm or
+refute, and how many of them the runs confirm. The predictions in the published ledger and in the
 user's own ledger (`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the
 advice named the better algorithm.
 """
@@ -29,7 +29,7 @@ _KINDS = {"wire": "wires", "trace": "links of varying rate", "wifi": "Wi-Fi"}
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A class of networks for which published predictions lack the required quality (bar)."""
+    """A class of networks for which the published predictions lack the required quality (bar)."""
 
     kind: str
     score: Score
@@ -53,7 +53,7 @@ class Reality:
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers of agreements and checks as a dictionary, for JSON."""
+        """Return the numbers of agreements and checks as a dictionary for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,
@@ -66,7 +66,7 @@ class Reality:
 
 
 def _came_true(found: Score) -> list[dict[str, float]]:
-    """Return predicted probabilities and how often the predictions came true, for JSON."""
+    """Return the predicted probabilities, and how often the predictions came true, for JSON."""
     return [
         {"stated": each.stated, "happened": each.happened, "comparisons": each.count}
         for each in found.bins
@@ -74,7 +74,7 @@ def _came_true(found: Score) -> list[dict[str, float]]:
 
 
 def reality_of(network_class: str) -> Reality | None:
-    """Return how often advice for a class, such as `lte`, agreed with measurements, or None.
+    """Return how often advice for a class such as `lte` agreed with measurements; None if unknown.
 
     Raises:
         ResultsError: the user's ledger is damaged.
@@ -122,7 +122,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Add up the agreement with measurements of several classes; each class counts once."""
+    """Add up the agreements with measurements over several classes; count each class once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

@@ -1,4 +1,4 @@
-"""Write the line "in reality", on the agreement of advice with measured networks."""
+"""Write the line "in reality", which states how often advice agreed with measured networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def phrase_of_record(reality: Reality) -> str:
-    """Return how often advice agreed with measurements, and which requirements it did not meet."""
+    """Return a phrase on how often advice agreed with measurements, and on missed limits."""
     return say(
         "reality",
         kind=reality.kind,

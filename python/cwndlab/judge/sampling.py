@@ -1,4 +1,4 @@
-"""Draw networks that are similar to a link, from the ranges of all uncertain values.
+"""Draw random networks that are similar to a link, from the ranges of all uncertain values.
 
 The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n
 draws, the range of each key is divided into n parts of equal probability, and one value is drawn
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A drawn network: its keys in a study, and the drawn value of each uncertain key."""
+    """A randomly drawn network: its changes to a study, and the value of each uncertain key."""
 
     name: str
     changes: Mapping[str, Any]
-    """Changed keys of the study, by path: `{"link.server": "23.1 ms"}`."""
+    """Study keys that the drawn network changes, by path: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
     """Random value of each uncertain property: a number, or the name of a choice."""
 
@@ -42,7 +42,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Networks that were drawn at random, and the properties that differ between them."""
+    """Networks that were drawn at random, and the properties that differ between the networks."""
 
     keys: tuple[Key, ...]
     draws: tuple[Draw, ...]
@@ -60,11 +60,11 @@ def vary(
 
     Args:
         link: the link as one line of text, as a table of study keys, or as a `Link`.
-        draws: number of draws; fewer networks are returned if draws are equal, which can happen for
-            keys with whole numbers.
-        seed: random seed. For two links with the same seed and the same key, draw n has the same
-        position within the key's range.
-        given: additional paths that the user has set and that are therefore not drawn, such as
+        draws: number of networks to draw; equal networks are returned only once, so there can be
+            fewer.
+        seed: random seed. If two links have the same key, draw n with the same seed has the same
+            position within the key's range.
+        given: paths of keys that the user has set, and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.
 
@@ -98,7 +98,7 @@ def ends(
 ) -> Sample:
     """Return networks that differ from the link in a single key.
 
-    The key has the lowest or the highest value of its range, or a choice other than the link's.
+    The key has the lowest or the highest value of its range, or another choice than in the link.
     Arguments and errors are the same as for `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)

@@ -1,12 +1,12 @@
-"""Find the properties of a network, and the classes of users, that change a recommendation.
+"""Find the network properties and the weights of user classes that change a recommendation.
 
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is found: the rule uses the recommended
+*Flips.* For each key, the best rule with one threshold is searched. The rule uses the recommended
 algorithm on one side of the threshold, and another algorithm on the other side. The *lead* in a
 draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
-maximizes the sum of the leads in all draws beyond the threshold. At this point, the isotonic
+maximizes the sum of the leads in all draws beyond the threshold. At this threshold, the isotonic
 regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
 Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore,
 the rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the
@@ -47,11 +47,11 @@ _SEED = 20_120_112
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A key of the network that changes the recommendation, and its break-even value."""
+    """A key of the network whose value changes the recommendation, and its break-even value."""
 
     key: str
     other: int
-    """Row (index) of the algorithm that is better beyond the break-even value."""
+    """Row number of the algorithm that is better beyond the break-even value."""
     side: Side
     """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
     if the key has no order and `other` is better for one of its choices."""
@@ -67,7 +67,7 @@ class Flip:
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean gain in utility from using `other` beyond the break-even value (cross-validated)."""
+    """Mean gain in utility from using `other` beyond the break-even value, by cross-validation."""
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
@@ -76,7 +76,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule: on one side of a threshold, or for one choice, use another algorithm."""
+    """A rule with one threshold or choice that says when to use another algorithm."""
 
     other: int
     side: Side
@@ -135,7 +135,7 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return the share of the lead's variance that each key explains, and the unexplained `rest`.
+    """Return the share of variance of the lead that each key explains, and the unexplained `rest`.
 
     The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
     The share of a key is the correlation ratio over parts of the key's range that contain equal
@@ -158,12 +158,12 @@ class ShareTurn:
 
     class_name: str
     weight: float
-    """Present weight of the class of users, from 0 to 1."""
+    """Current weight of the class of users, from 0 to 1."""
     at: float
     """Weight of the class of users at which the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row (index) of the algorithm that is best beyond the weight `at`."""
+    """Row number of the algorithm that is best beyond the weight `at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +171,18 @@ class Weighing:
     """Recommendation for a whole population of networks, and its effect on each class."""
 
     best: int
-    """Row (index) of the algorithm with the highest weighted mean utility."""
+    """Row number of the algorithm with the highest weighted mean utility."""
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility that each algorithm (row) loses in each class, compared with the best algorithm for
-    the class."""
+    """Utility that a class loses with each algorithm (row), compared with the best algorithm for
+    this class (column)."""
     loser: str | None
-    """Class for which the recommendation loses most utility; None if all losses are small."""
+    """The class that loses the most utility with the recommended algorithm; None if all losses are
+    small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the nearest weight that changes the recommendation; the smallest change of
-    weight comes first."""
+    """For each class, the weight nearest to the current weight that changes the recommendation.
+    The smallest change of weight comes first."""
 
 
 def weigh(
@@ -253,7 +254,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's utility minus the recommended algorithm's, for each network."""
+    """Return the utility of each algorithm minus the recommended algorithm's, for each network."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -313,7 +314,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the gain from following the rule, in each held-out network that the rule covers."""
+    """Return the gain in utility from the rule, in each held-out network that it covers."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -356,7 +357,10 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Divide a key's range into parts with equally many networks; return each network's part."""
+    """Divide a key's range into parts with equal numbers of networks.
+
+    Return the part in which each network lies.
+    """
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

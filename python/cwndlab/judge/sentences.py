@@ -36,7 +36,7 @@ _UNEVEN_PCT = 35.0
 """Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
 _PROBABLE = 0.05
-"""An estimate of the network with a lower probability is not mentioned."""
+"""An estimate of the network is mentioned only if its probability is at least this value."""
 
 _HALF = 0.5
 """If the recommended algorithm is nearly the best on less than this fraction of similar networks,
@@ -54,7 +54,7 @@ class Line:
 
 
 def headline(decision: Decision) -> str:
-    """Return the recommendation as one sentence."""
+    """Return the recommendation of a decision as one sentence."""
     goal = decision.goal.title
     if decision.is_idle:
         return say("idle", goal=goal)
@@ -79,7 +79,7 @@ def headline(decision: Decision) -> str:
 
 
 def step_sentence(decision: Decision) -> str:
-    """Return a sentence on the effect of replacing the baseline; empty if unknown."""
+    """Return a sentence on the effect of replacing the baseline algorithm; empty if unknown."""
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)
@@ -105,7 +105,7 @@ def condition(decision: Decision) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return a sentence on the prices of delay at which the first algorithm is the best."""
+    """Return a sentence on the prices of delay at which the recommended algorithm is the best."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _unpaired(decision: Decision) -> str:
-    """Return a sentence on algorithms without a common repetition; empty if there are none."""
+    """Return a sentence on algorithms that share no repetition with the best one, or ""."""
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])
@@ -168,14 +168,14 @@ def _unpaired(decision: Decision) -> str:
 
 
 def _queue(decision: Decision) -> str:
-    """Return a sentence on the queue's default size; empty if the user set the size."""
+    """Return a sentence on the queue's default size, or "" if the user set the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
     return say("default queue", queue=decision.queue)
 
 
 def _beside(decision: Decision) -> str:
-    """Return the headline's remark on unequal shares; empty if flows share the link fairly."""
+    """Return the headline's remark on unequal shares, or "" if flows share the link fairly."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:
@@ -210,7 +210,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return a sentence on the harm to competing flows that exceeds the acceptable harm."""
+    """Return a sentence on harm to competing flows beyond the acceptable harm."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue
@@ -302,7 +302,7 @@ def _how_sure(decision: Decision) -> str:
 
 
 def _on_these_networks(decision: Decision, repeatable: float) -> str:
-    """Return how sure a decision is if nothing is known about similar networks."""
+    """Return the phrase on certainty for a decision without results on similar networks."""
     if repeatable < SURE:
         weakest = say("not repeatable", share=probability(repeatable))
         return say("not sure", sure=probability(repeatable), weakest=weakest)
@@ -334,7 +334,7 @@ def _changes(step: Replacement) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return the algorithm that is nearly the best just above (or just below) a price of delay."""
+    """Return the algorithm that is nearly the best just above or just below a price of delay."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Linux's names (net.core.default_qdisc) of the queueing disciplines that cwndlab names
-differently."""
+"""Linux's names of those queueing disciplines that cwndlab names differently, as used in
+`net.core.default_qdisc`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return the settings in which this computer and the simulated host differ.
+    """Return the settings in which this computer differs from the simulated host.
 
-    Buffers that are larger on this computer are ignored.
+    Settings whose buffers are larger on this computer are omitted.
     """
     found = []
     qdisc = _read(proc / "core/default_qdisc")

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.95
-"""Confidence level of the interval around the effect."""
+"""Confidence level of the interval around the measured effect."""
 FEWEST_BLOCKS = 6
 """Smallest number of blocks that is needed to judge a prediction."""
 _Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 
 class Verdict(StrEnum):
-    """The outcome of a trial: the prediction is confirmed or refuted, or data are not enough."""
+    """The outcome of a trial: the prediction is confirmed or refuted, or data do not suffice."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """The measured change in utility from the baseline to the challenger (0.03 is about 3 %)."""
+    """Change in utility when the challenger replaces the baseline (0.03 is about 3 %)."""
 
     estimate: float
     low: float
@@ -52,7 +52,7 @@ class MeasuredChange:
     """Upper end of the 95 % interval of the measured change; `low` is the lower end."""
     blocks: int
     spread: float
-    """Standard deviation of the change over blocks."""
+    """Standard deviation, over blocks, of the change in utility."""
 
     @property
     def cautious_spread(self) -> float:
@@ -78,9 +78,9 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return, for each block, whether the challenger comes first.
+    """Return, for each block, whether the challenger's period comes first.
 
-    The challenger comes first in half of the blocks, rounded up; these are chosen at random.
+    The challenger comes first in half of the blocks, rounded up, which are chosen at random.
     """
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
@@ -90,7 +90,9 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean change over blocks; None if fewer than two blocks have both utilities.
+    """Return the mean change over blocks.
+
+    Return None if fewer than two blocks contain the utilities of both algorithms.
 
     Args:
         challenger: utility of the challenger in each block; NaN for a missing value.

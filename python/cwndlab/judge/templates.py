@@ -144,7 +144,7 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the delay of the call",
     "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the columns that report the effect of changing the algorithm."""
+"""Phrases for the columns that show the effect of replacing the algorithm."""
 
 KEYS = {
     "server": "the one-way delay to the server",
@@ -169,9 +169,9 @@ KEYS = {
 """Phrases for the keys of a link whose values are drawn from ranges."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for the keys of a link, if the values of these keys are percentages."""
+"""Phrases for those keys of a link whose values are percentages."""
 
 
 def say(template: str, **values: object) -> str:
-    """Return the template with this name, with its fields filled in."""
+    """Return the sentence template called `name`, with its fields filled in."""
     return TEMPLATES[template].format(**values)

@@ -1,9 +1,9 @@
 """Define uses of a network: the applications, and the measures that matter to the user.
 
 A use contains the study keys that run its application. If throughput and delay do not measure the
-quality of the application, the use also defines a goal. The gains of these goals are natural
-logarithms, so a difference of 0.03 is 3 %. If a run has no value because no data arrived, the run
-is not omitted: the run is given the worst value that is possible in a run of its duration.
+quality of the application, the use also defines its own goal. The gains of these goals are natural
+logarithms, so a difference of 0.03 is 3 %. A run in which no data arrived is not omitted; it gets
+the worst value that is possible in a run of its duration.
 """
 
 from __future__ import annotations
@@ -38,24 +38,25 @@ _OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pc
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of a network, such as video: its application, study keys and measures."""
+    """A use of a network, such as watching video: its application, study keys and measures."""
 
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Keys of the study that this use sets, with their values: application, direction, duration and
+    """Keys and values that this use sets in the study: application, direction, duration and
     others."""
     goal: Goal | None
-    """Goal by which this use is judged; None if it is judged by throughput and delay."""
+    """Goal by which this use is judged; None if throughput and delay judge the use."""
     columns: tuple[str, ...]
-    """Columns of the table `flows` that measure the use, with the most important first."""
+    """Columns of the table `flows` that measure the quality of this use; the most important column
+    comes first."""
     source: str
-    """Source of the sizes, rates and weights of the use."""
+    """Published source of the sizes, rates and weights of this use."""
     beside: tuple[Mapping[str, Any], ...] = ()
-    """Flows that share the link with the flow under test."""
+    """Further flows that share the link with the flow under test."""
 
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the study keys of the use, without those of the network and the algorithms.
+        """Return the study keys of this use, without the keys of the network and the algorithms.
 
         `flow` contains additional keys of the flow under test, such as its start jitter.
         """
@@ -119,12 +120,12 @@ USES: Mapping[str, Use] = MappingProxyType(
             ),
             Use(
                 "call",
-                "a call during a transfer",
+                "a voice call during a transfer",
                 {},
                 CALL,
                 ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
-                "G.711 in frames of 20 ms (RFC 3551 section 4.5.14), rated by the E-model in the "
-                "form of Cole and Rosenbluth, Computer Communication Review 31 (2), 2001",
+                "G.711 in frames of 20 ms (RFC 3551 section 4.5.14), rated by the E-model as "
+                "simplified by Cole and Rosenbluth, Computer Communication Review 31 (2), 2001",
                 ({"application": _DATAGRAMS},),
             ),
         )
@@ -137,7 +138,7 @@ NOTICED = tuple(
     for column in dict.fromkeys(name for use in USES.values() for name in use.columns)
     if column not in {*_BULK_COLUMNS, "responses", "response_p50_ms"}
 )
-"""Columns of quantities that users notice, in the order of their display in tables."""
+"""Columns of those quantities that users notice, in the order in which tables show them."""
 
 
 def use_named(name: str) -> Use:
@@ -152,7 +153,9 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain of each use, one row per `run` and `flow`; null for flows without the use.
+    """Return the gain of each use, with a row for each `run` and `flow`.
+
+    The gain is null for flows that do not belong to the use.
 
     For flows that share the link with a call, the columns `call_delay_p95_ms` and `call_loss_pct`
     describe this call.
@@ -194,7 +197,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return a response time; if no response arrived, return the time spent waiting."""
+    """Return a response time, or the time spent waiting if no response arrived."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -207,12 +210,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a small part of the other flows' goodput."""
+    """Return the gain of a call: its quality, plus a small part for the other flows' goodput."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a measure of the call in a run, as a column for the other flows of the run."""
+    """Return a measure of a run's call as a column for the other flows of the run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Meaning of the classes of a population, and of their weights."""
+    """Meaning of the classes of a population and of the weights of these classes."""
 
     is_invented: bool = False
     """True if the weight of any class of users was invented, not taken from a source."""
     are_estimates: bool = False
-    """True if the classes are estimates of one network, and the weights their probabilities."""
+    """True if the classes are estimates of one network, and the weights are their
+    probabilities."""
     is_explained: bool = True
     """False if the networks were inferred from a measurement that they do not explain."""
 
@@ -51,7 +52,7 @@ class WeightTurn:
 
     name: str
     weight: float
-    """Present weight of the class of users, from 0 to 1."""
+    """Current weight of the class of users, from 0 to 1."""
     at: float
     side: Literal["above", "below"]
     instead: str
@@ -59,20 +60,21 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """The recommendation for a population, its effect on each class, and weights that change it."""
+    """The recommendation for a population, its effect on each class, and the decisive weights."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Weights of classes that would change the recommendation; the smallest change comes first."""
+    """Weights of classes that would change the recommendation; the smallest change of weight comes
+    first."""
     meaning: Meaning
 
     @property
     def loser(self) -> ClassView | None:
-        """Class of users that loses most with this recommendation; None if all losses are small."""
+        """Class of users that loses the most with this recommendation, or None."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results for the population as a dictionary, for JSON."""
+        """Return the results for the population as a dictionary for JSON."""
         return {
             "classes": [
                 {
@@ -104,7 +106,7 @@ class Weights:
     """The weight of each class of users."""
 
     shares: Mapping[str, float]
-    """Weights by class name; their sum is 1."""
+    """Weights, by the name of the class; their sum is 1."""
     meaning: Meaning
 
 

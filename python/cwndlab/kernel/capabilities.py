@@ -23,7 +23,7 @@ _MODULE = re.compile(r"/tcp_(\w+)\.ko", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A reason why cwndlab's algorithms cannot be loaded on this machine."""
+    """A reason why cwndlab's algorithms cannot be loaded on this machine, with a remedy."""
 
     what: str
     remedy: str
@@ -32,7 +32,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The congestion control algorithms of a kernel."""
+    """The release of a kernel, and its congestion control algorithms."""
 
     release: str
     available: frozenset[str]  # names in the kernel, including cwndlab's algorithms
@@ -46,11 +46,11 @@ class Kernel:
 
     @property
     def ours(self) -> frozenset[str]:
-        """Names of the algorithms that cwndlab has loaded."""
+        """Names of the algorithms that cwndlab has loaded into the kernel."""
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
+        """Return whether an algorithm is built in or a module, or None if the kernel lacks it."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None

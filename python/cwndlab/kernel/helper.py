@@ -1,7 +1,7 @@
-"""The helper process, which executes privileged operations that it receives as lines of JSON.
+"""Communicate with the helper process, which executes privileged operations.
 
-The helper ends when cwndlab ends. The kernel then unloads the algorithms that the helper loaded,
-except pinned algorithms.
+The helper process receives requests as lines of JSON. It ends when cwndlab ends. The kernel then
+unloads the algorithms that the helper process loaded, except pinned algorithms.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LOOK_AGAIN_S = 1.0
 
 
 def helper_path() -> Path | None:
-    """Return the path of the helper's program; None if the helper has not been built."""
+    """Return the path of the helper program, or None if the helper has not been built."""
     path = Path(__file__).parents[1] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
 
 def require_done(answer: Mapping[str, Any], file: str = "") -> None:
-    """Raise an error if the helper refused a request; the message names `file` if it is given.
+    """Raise an error if the helper refused a request; the message names `file` if given.
 
     Raises:
         BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
@@ -51,7 +51,7 @@ def require_done(answer: Mapping[str, Any], file: str = "") -> None:
 
 
 class KernelHelper(AbstractContextManager["KernelHelper"]):
-    """A running helper process."""
+    """A running helper process for loading algorithms into the kernel."""
 
     def __init__(self) -> None:
         """Start the helper process.
@@ -68,7 +68,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         )
 
     def ask(self, request: dict[str, Any], file: str = "") -> dict[str, Any]:
-        """Send a request to the helper, such as to load the algorithm `file`; return its answer.
+        """Send a request, for example to load the algorithm `file`, and return the answer.
 
         Raises:
             BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
@@ -92,7 +92,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         return answer
 
     def wait(self) -> None:
-        """Wait until the helper ends or the user interrupts the command."""
+        """Wait until the helper process ends or the user interrupts the command."""
         # Polars' handler of SIGINT restarts system calls, so a wait without timeout never ends.
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -100,12 +100,12 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let the helper survive `exec`; it then ends with the program that replaces cwndlab."""
+        """Let the helper process survive `exec`; it ends with the program that replaces cwndlab."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
     def close(self) -> None:
-        """End the helper; the kernel then unloads all algorithms that are not pinned."""
+        """End the helper process; the kernel then unloads all algorithms that are not pinned."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

@@ -42,7 +42,7 @@ def load(
 ) -> KernelProgram:
     """Load an algorithm, given by name or file.
 
-    The algorithm is unloaded when the helper ends, unless `stays` is set.
+    The algorithm is unloaded when the helper process ends, unless `stays` is set.
 
     Raises:
         AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
@@ -124,7 +124,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
 
 
 def kernel_states(references: list[str]) -> dict[str, str]:
-    """Return, for each algorithm, whether the running kernel contains or can load it."""
+    """Return, for each algorithm, whether the running kernel contains it or can load it."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
     states = {}

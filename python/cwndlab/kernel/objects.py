@@ -36,7 +36,7 @@ _REPLAY_FLAGS = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-DCC_LOADED",
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """An algorithm with its parameters, ready to be loaded into the kernel."""
+    """An algorithm with its parameters, in the form in which it is loaded into the kernel."""
 
     label: str  # name shown to users
     name: str  # name in the kernel

@@ -1,4 +1,4 @@
-"""Record the kernel's calls of an algorithm's hooks, and replay them in a user-space build."""
+"""Record the kernel's calls of an algorithm's hooks, and replay the calls in user space."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CALL_COLUMNS = {
     "snd_una": pl.Int64,
     "snd_nxt": pl.Int64,
 }
-"""Columns of a list of recorded calls; `t_us` is the kernel's time of the call."""
+"""Columns of a list of recorded calls; `t_us` is the kernel's time of the call in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Result of replaying the kernel's calls of an algorithm in a user-space build."""
+    """Result of replaying the kernel's calls of an algorithm's hooks in user space."""
 
     calls: Mapping[str, int]  # by program, such as cubic_cong_avoid
     mismatches: int

@@ -22,7 +22,7 @@ _SHORTEST_NS = _NS_PER_S // 5
 
 
 class DatagramsBeside:
-    """Sends datagrams at a fixed rate during a run, like a voice call."""
+    """Context manager that sends datagrams at a fixed rate during a run, like a voice call."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class DatagramsBeside:
         ]
 
     def __enter__(self) -> Self:
-        """Start to send datagrams in each requested direction."""
+        """Start to send datagrams in each of the requested directions."""
         for thread in self._threads:
             thread.start()
         return self

@@ -6,10 +6,10 @@ Pairs of packets with a random gap show this effect: the first packet of a pair 
 link; the second packet arrives at a link that has been idle only since the first packet left.
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
-For a link without such a busy state, such as a wire, the delays of first and second packets are the
-same, and nothing is estimated. A busy state remains undetected if the link's idle state is so short
-that first packets are sometimes as fast as second packets, or if the busy state lasts longer than
-the idle time before a pair.
+On a link without such a busy state, such as a wire, first and second packets have the same delays,
+and nothing is estimated. A busy state remains undetected if the link's idle state is so short that
+first packets are sometimes as fast as second packets, or if the busy state lasts longer than the
+idle time before a pair.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ if TYPE_CHECKING:
 
 FEWEST_PAIRS = 40
 _IDLE_MS = 50.0
-"""Least idle time in ms before a pair; half of the usual idle time, so that jitter excludes no
-pair."""
+"""Shortest idle time in ms before a pair for the pair to be used. This is half of the usual idle
+time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
-"""Quantile that serves as the shortest delay of the link. The minimum could be wrong: a clock or a
-sending time was wrong, or other traffic kept the link busy before a pair."""
+"""Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
+because it may be an error: an error of a clock or of a sending time, or other traffic that kept
+the link busy before a pair."""
 _FASTER_MS = 0.2
 """Smallest difference in ms that cannot be noise of the sender's and the receiver's timers."""
 _CHANCE = 1e-4
 """Probability that a link without a busy state is mistaken for a link with a busy state."""
 _MOSTLY = 0.5
-"""Smallest share of fast packets among packets on a busy link; retransmissions on the radio link
-delay a tenth of the packets or more."""
+"""Smallest share of packets on a busy link that are fast. It is below 1 because retransmissions on
+the radio link delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
 
 class Bounded(NamedTuple):
-    """An estimate in ms between the bounds of its 95 % interval."""
+    """An estimate in ms, with the bounds of its 95 % interval."""
 
     low_ms: float
     value_ms: float
@@ -55,7 +56,7 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of packets in one direction that found the link idle and arrived completely.
+    """Pairs of packets in one direction that found the link idle and of which no packet was lost.
 
     All times are in ms.
     """
@@ -102,7 +103,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """Delay of a link that has just served a packet, and the time for which this state lasts."""
+    """The state of a link that has just served a packet: its delay, and how long it lasts."""
 
     delay: Bounded
     """Shortest delay of a packet on the busy link, with its 95 % interval."""
@@ -162,7 +163,7 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability of this many fast second packets if the link has no busy state.
+    """Return the probability of so many fast second packets on a link without a busy state.
 
     The test is Fisher's exact test, one-sided.
     """

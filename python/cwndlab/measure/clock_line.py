@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 _FASTEST = 1e-3
-"""Largest relative difference between the speeds of two clocks; quartz oscillators differ by less
-than 1e-4."""
+"""Largest assumed relative difference between the speeds of two clocks; quartz oscillators differ
+by less than 1e-4."""
 _STEPS = 100
 _GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Transits:
-    """Packets in one direction, with times in ns by the clocks of sender and receiver."""
+    """Sending and arrival times of packets in one direction, in ns by each end's own clock."""
 
     sent_ns: Integers
     received_ns: Integers
 
     @classmethod
     def of(cls, packets: Sequence[tuple[int, int]]) -> Transits:
-        """Return packets, given as pairs of the times of sending and arrival in ns."""
+        """Create the object from the sending time and the arrival time of each packet, in ns."""
         sent_ns, received_ns = np.array(packets, dtype=np.int64).reshape(-1, 2).T
         return cls(sent_ns, received_ns)
 
@@ -74,8 +74,8 @@ class ClockLine:
     def of(cls, up: Transits, down: Transits) -> ClockLine:
         """Estimate the line from packets from the client (`up`) and from the server (`down`).
 
-        The packets that determine the line should be equally long in both directions, and sent at
-        the same times. Longer packets have longer delays and therefore do not affect the line.
+        For an exact result, both directions should contain packets of equal length that were sent
+        at the same times. Longer packets have longer delays and therefore do not affect the line.
 
         Raises:
             LinkError: there are no packets in one of the directions.
@@ -102,22 +102,22 @@ class ClockLine:
         )
 
     def ahead_at(self, at_ns: Integers) -> npt.NDArray[np.float64]:
-        """Return by how many ns the server's clock is ahead at times of the client's clock."""
+        """Return by how many ns the server's clock is ahead, for times of the client's clock."""
         return self.ahead_ns + self.drift * (at_ns - self.origin_ns).astype(np.float64)
 
     def up_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
-        """Return the delays of packets from the client in ns; none is negative."""
+        """Return the one-way delays of packets from the client in ns; no delay is negative."""
         ahead_ns = self.ahead_at(packets.sent_ns)
         return np.maximum(packets.received_ns - packets.sent_ns - ahead_ns, 0)
 
     def down_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
-        """Return the delays of packets from the server in ns; none is negative."""
+        """Return the one-way delays of packets from the server in ns; no delay is negative."""
         ahead_ns = self.ahead_at(packets.received_ns)
         return np.maximum(packets.received_ns - packets.sent_ns + ahead_ns, 0)
 
 
 def _maximum(of: Callable[[float], float], low: float, high: float) -> float:
-    """Return the argument that maximizes a concave function, by golden-section search."""
+    """Return the argument at which a concave function is largest, by golden-section search."""
     for _ in range(_STEPS):
         width = _GOLDEN * (high - low)
         if of(high - width) < of(low + width):

@@ -41,14 +41,14 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if the disturbance may cause a repeated run: any kind except "technology"."""
+        """True if the disturbed run may be repeated, as for any kind except "technology"."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
     """Return the outages and the repeated timeouts of a flow.
 
-    In these periods, no acknowledgement arrived although data were in flight.
+    An outage is a period in which no acknowledgement arrived although data were in flight.
 
     Args:
         flow: number of the flow.
@@ -76,7 +76,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return start, end and number of timeout backoffs of each period without acknowledgements."""
+    """Return begin, end and number of timeout doublings of each period without ACKs."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

@@ -1,9 +1,9 @@
-"""Measure against a remote end that runs only `iperf3 --server`.
+"""Measure transfers to a remote end that runs only `iperf3 --server`.
 
 Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. The iperf3
-option for the algorithm applies to both ends. Therefore cwndlab uses this option only if the study
-sets the algorithm of the end that sends the data. Probes, the receiver's TCP state and applications
-that iperf3 does not offer are not available.
+option for the algorithm applies to both ends. Therefore, cwndlab uses this option only if the
+study sets the algorithm of the end that sends the data. Probes, the receiver's TCP state and
+applications that iperf3 does not offer are not available.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs with keys that distinguish them from the same runs with `cwndlab serve`."""
+    """Return the runs with other keys than the same runs with `cwndlab serve` have."""
     return rekeyed(matrix, _PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
 class Iperf3:
-    """An unmodified iperf3 server."""
+    """An unmodified iperf3 server, as the remote end of measurements."""
 
     host: str
     port: int = DEFAULT_PORT
@@ -152,7 +152,7 @@ class Iperf3:
 
 
 def _obstacle(scenario: Scenario) -> str | None:
-    """Return the reason why iperf3 cannot run a scenario; None if iperf3 can run it."""
+    """Return the reason why iperf3 cannot run a scenario, or None if iperf3 can run it."""
     flows, path = scenario.flows, scenario.path
     application = flows[0].application
     obstacles = (

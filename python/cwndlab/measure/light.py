@@ -1,9 +1,10 @@
-"""Evaluate trains and pairs of packets: delays on the idle link, and on the link while it is busy.
+"""Evaluate trains and pairs of packets: their delays on an idle link and on a busy link.
 
 The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025). Each line
-describes a train: its sending time, the delay of its first packet (the *base delay*), and the time
-of each later arrival. A train whose first packet was lost has no line; other lost packets have no
-arrival time. Pairs of packets show how long the link stays busy after a packet (see `busy`).
+describes a train: its sending time, the delay of its first packet (the *base delay*), and the
+arrival times of its further packets. A train whose first packet was lost has no line; other lost
+packets have no arrival time. Pairs of packets show how long the link stays busy after a packet
+(see `busy`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.trains import Arrival
 
 REGULAR_MS = 100
-"""Idle time in ms before each train of the trace. CellReplay's calibration treats a link as idle
-after this time without packets."""
+"""Idle time in ms before each train of the trace; CellReplay treats a link as idle after this time
+without packets."""
 _QUEUED_MS = 50.0
 """A packet that waits longer than this, in ms, was probably queued behind other packets. Without a
 queue, a packet waits only until it may be sent: about 10 ms for a scheduling request in LTE, and 20
@@ -45,16 +46,17 @@ class TrainSeries:
     """Packets that arrived, in the order of their sending."""
     request: Trains
     begins_ms: float
-    """Time at which the first train was sent, on the time axis of the trace."""
+    """Time at which the first train was sent, in ms on the time axis of the trace."""
     lasts_ms: float
-    """Trains sent later than this, after the first train, do not belong to the trace."""
+    """A train that was sent more than this many ms after the first train does not belong to the
+    trace."""
 
     def first_packets(self) -> Transits:
         """Return the first packets of the trains that arrived."""
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
-        """Return when the first train was sent, by the sender's clock; 0 if no train arrived."""
+        """Return when the first train was sent, in ns of the sender's clock; 0 without trains."""
         for train, place, sent_ns, _ in self.arrivals:
             if place == 0:
                 return sent_ns - sum(self.request.gaps_ns[:train])
@@ -72,17 +74,19 @@ class TrainSeries:
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """A train of packets, of which at least the first packet arrived."""
+    """A train of packets whose first packet arrived."""
 
     at_ms: float | None
     """Sending time on the time axis of the trace; None if the train does not belong to the
     trace."""
     base_ms: float
     offsets_ms: tuple[float, ...]
-    """Arrival times of the train's packets relative to the first arrival, which is 0; ascending."""
+    """Arrival times in ms of the train's packets relative to the first arrival, in ascending
+    order; the first value is 0."""
     idle_ms: float | None
-    """Time for which the link had been idle before the train. Negative if the train caught up with
-    the previous train; None if no packet of the previous train arrived."""
+    """Time in ms for which the link had been idle before the train. The value is negative if the
+    train caught up with the previous train, and None if no packet of the previous train
+    arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,10 @@ class LightDirection:
 
     direction: Direction
     packets: int
-    """Number of packets of each train."""
+    """Number of packets in each train."""
     first_bytes: int
-    """Size of the first packet of each train and of the packets of pairs, with its headers."""
+    """Size in bytes of the first packet of each train and of the packets of pairs, with all
+    headers."""
     sent: int
     trains: tuple[Train, ...]
     pairs: Pairs
@@ -141,7 +146,7 @@ class LightDirection:
 
     @property
     def train_ms(self) -> float:
-        """Median time from the first to the last arrival of a train."""
+        """Median time in ms from the first to the last arrival of a train."""
         return float(np.median([each.offsets_ms[-1] for each in self.recorded]))
 
     @property
@@ -157,7 +162,7 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of lost packets in trains whose first packet arrived."""
+        """Percentage of packets that were lost, in trains whose first packet arrived."""
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 
@@ -168,7 +173,7 @@ class LightDirection:
 
     @property
     def queued_pct(self) -> float:
-        """Percentage of trains that probably queued behind other traffic, judged by their delay."""
+        """Percentage of trains whose delay suggests that they queued behind other traffic."""
         base_ms = np.array([each.base_ms for each in self.recorded])
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
@@ -187,7 +192,7 @@ class LightDirection:
         }
 
     def trace(self) -> str:
-        """Return a light trace, with times in ms.
+        """Return a light trace as text, with times in ms.
 
         Each line contains the sending time of a train, its base delay, and the times of its
         arrivals relative to the first arrival.
@@ -202,13 +207,16 @@ class LightDirection:
 def _delays_ns(
     series: TrainSeries, direction: Direction, clock: ClockLine
 ) -> npt.NDArray[np.float64]:
-    """Return the delays of the first packets of trains."""
+    """Return the delays, in ns, of the first packets of trains."""
     first = series.first_packets()
     return clock.down_ns(first) if direction is Direction.DOWNLINK else clock.up_ns(first)
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the pairs of packets (trains of one packet); a lost packet has the delay NaN."""
+    """Return the pairs of packets, which were sent as trains of one packet.
+
+    A lost packet has the delay NaN.
+    """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):
         sent_ms, delay_ms = np.full((2, len(each.request.gaps_ns)), np.nan)

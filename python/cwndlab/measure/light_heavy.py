@@ -1,15 +1,16 @@
 """Record a real link alternately under load and without load, from a single client.
 
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one phone saturates the
-network, the other phone sends short trains of packets. A single client alternates: each round
-records a piece of some seconds for each combination of trains or saturation with downlink or
-uplink. In the traces, the train piece and the saturation piece of a round have the same place on
-the time axis. Trains are sent in one direction at a time, and so are the pairs of packets that
-follow a piece of trains. Before each piece, the client waits until the queues of the link have
-drained, that is, until a probe is as fast as the probes before the recording.
+network, the other phone sends short trains of packets. A single client alternates instead: each
+round consists of four pieces of some seconds, one for each combination of trains or saturation
+with downlink or uplink. In the traces, the piece with trains and the piece with saturation of a
+round have the same place on the time axis. Trains, and the pairs of packets that follow a piece
+with trains, are sent in one direction at a time. Before each piece, the client waits until the
+queues of the link have drained, that is, until a probe is as fast as the probes before the
+recording.
 
-Trains are a light load only if the link is idle most of the time. If trains take long in a
-direction, they are therefore sent less often; if the direction is very slow, trains have fewer
+Trains are a light load only if the link is idle most of the time. Therefore, if each train takes
+long in a direction, trains are sent less often; if the direction is very slow, trains have fewer
 packets.
 
 The duration of a piece is a compromise. In shorter pieces, the warm-up of the saturation would take
@@ -44,17 +45,17 @@ FULL_PACKETS = 10
 """Largest number of full-size packets in a train: TCP's initial window (RFC 6928), which is the
 first load of a transfer on an idle link."""
 FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
-"""Size of the first packet of each train and of the packets of pairs, without and with UDP and IPv4
-headers: the smallest size that can be signed. On a slow link, such a packet arrives earlier than a
-full-size packet, as ACKs do."""
+"""Size in bytes of the first packet of each train and of the packets of pairs, without and with
+UDP and IPv4 headers. It is the smallest size of a signed packet. On a slow link, such a packet
+arrives earlier than a full-size packet, as ACKs do."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
-"""The gaps between trains are longer than necessary by a random time of up to this many ms. At
-regular intervals, all trains could meet the same phase of a link that sends only at regular times,
-such as the uplink of a cell, whose users request grants every 5 to 80 ms."""
+"""A random time of up to this many ms is added to each gap between trains. Otherwise, all trains
+could meet the same phase of a link that sends only at regular times, such as the uplink of a cell,
+whose users request grants every 5 to 80 ms."""
 _MOST_LOAD = 0.3
-"""Largest share of time in which trains occupy a link."""
+"""Largest share of time for which trains may occupy a link."""
 _LONGEST_TRAIN_MS = 10.0
 """Longest time in ms that a train may occupy the link; trains that would take longer have fewer
 packets. Otherwise, trains would load a slow link, and in a fade, each train would queue behind the
@@ -78,7 +79,7 @@ def full_packets(packet_ms: float) -> int:
 
 
 class LightHeavyRecorder:
-    """Records both directions of a link in rounds, each with trains and with saturation."""
+    """Records both directions of a link in rounds, each with packet trains and with saturation."""
 
     def __init__(self, session: Session, duration_ns: int, most_bits_per_sec: int) -> None:
         """Prepare a recording.
@@ -102,7 +103,7 @@ class LightHeavyRecorder:
 
     @property
     def pieces(self) -> int:
-        """Number of time intervals (pieces) of which the recording consists."""
+        """Number of pieces (time intervals) of which the recording consists."""
         return _PIECES_OF_ROUND * (len(self._bounds_ms) - 1)
 
     @property
@@ -178,7 +179,7 @@ class LightHeavyRecorder:
         self._train_ms[direction] = packet_ms * self._full_packets[direction]
 
     def _gaps_ns(self, direction: Direction, lasts_ms: int) -> list[int]:
-        """Return the gaps in ns between the packet trains of a piece of the recording."""
+        """Return the gaps, in ns, between the packet trains of a piece of the recording."""
         train_ms = self._train_ms[direction]
         least_ns = ceil(max(train_ms + REGULAR_MS, train_ms / _MOST_LOAD)) * _NS_PER_MS
         random = np.random.default_rng(self._series)
@@ -188,7 +189,7 @@ class LightHeavyRecorder:
         return gaps_ns
 
     def _pair_gaps_ns(self) -> list[int]:
-        """Return the gaps of pairs in a piece: alternately within a pair and before the next."""
+        """Return the gaps of a piece with pairs: alternately within a pair and after a pair."""
         random = np.random.default_rng(self._series)
         low_ms, high_ms = _PAIR_GAPS_MS
         within_ms = np.exp(random.uniform(log(low_ms), log(high_ms), self._pairs))
@@ -203,7 +204,7 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send trains for a piece of the trace, or pairs, which have no place on the time axis."""
+        """Send the trains of a piece, or its pairs, which have no place in the trace."""
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,
@@ -218,7 +219,10 @@ class LightHeavyRecorder:
         return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Record a piece under load; if no packets arrive at the end, the piece ends with zeros."""
+        """Record a piece under load, as bytes that arrive in each millisecond.
+
+        If no packets arrive at the end, the piece ends with zeros.
+        """
         piece = record_direction(
             self._session, direction, size, lasts_ms * _NS_PER_MS, self._most_bits_per_sec
         )
@@ -237,7 +241,7 @@ class LightHeavyRecorder:
 
 
 def _joined(pieces: Sequence[RecordedDirection]) -> RecordedDirection:
-    """Join the pieces of a direction in chronological order."""
+    """Join the pieces of one direction in chronological order."""
     return RecordedDirection(
         pieces[0].direction,
         np.concatenate([each.per_ms for each in pieces]),

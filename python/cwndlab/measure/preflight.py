@@ -41,14 +41,14 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An end that sends data: its algorithm, and the direction of its data."""
+    """An end of the connection that sends data: its algorithm, and the direction of its data."""
 
     algorithm: str | None
     """Algorithm of the sender; None means the default algorithm of its computer."""
     direction: str
     """`forward` if the server sends, `reverse` if the client sends."""
     is_named: bool = True
-    """True if the study sets the algorithm of the end that sends."""
+    """True if the study sets the algorithm of this end."""
 
     @property
     def end(self) -> str:
@@ -58,7 +58,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both ends and the path, and findings that follow from the facts."""
+    """Facts about both ends and about the path, and the findings that follow from them."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -95,7 +95,7 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both ends and the path for some seconds, while no other client measures.
+    """Examine both ends and the path for some seconds, during which no other client measures.
 
     Raises:
         TransferFailedError: the connection to the server was lost.
@@ -119,7 +119,7 @@ def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
 
 
 def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any]]:
-    """Measure loss and jitter of datagrams at a fixed rate; return a row per direction.
+    """Measure loss and jitter of datagrams at a fixed rate; return a row for each direction.
 
     Raises:
         TransferFailedError: the server refuses the rate, or UDP is blocked.
@@ -168,10 +168,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    The time that request and answer waited on the two computers is not part of the path; it is
-    subtracted as far as it is known. Ten requests are timed. If the result suggests a proxy,
-    requests are timed for several more seconds: a radio cell's scheduler or a busy computer may
-    delay ten answers, but is unlikely to delay every answer for several seconds.
+    The time for which request and answer waited on the two computers does not belong to the path,
+    so it is subtracted as far as it is known. Ten requests are timed. If the result suggests a
+    proxy, requests are timed for several more seconds: a radio cell's scheduler or a busy computer
+    may delay ten answers, but is unlikely to delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -190,7 +190,7 @@ def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return facts about client and server, and rates of other traffic on their interfaces."""
+    """Return facts about client and server, and the rates of other traffic on their interfaces."""
     before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
     time.sleep(_QUIET_S)
     answer = session.ask(protocol.Describe())
@@ -282,7 +282,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate in Mbit/s that the largest buffer allows, at one full buffer per RTT."""
+    """Return the rate in Mbit/s that a buffer of maximum size allows: one full buffer per RTT."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -305,7 +305,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
                 "warning",
                 f"the queue of {name} on the {end} holds only {queue} packets and may "
                 "limit the sender before the network does",
-                f"unless you want this limit: sudo ip link set {name} txqueuelen 1000",
+                f"to increase the limit: sudo ip link set {name} txqueuelen 1000",
             )
         )
     foreign = facts["foreign_mbit_s"].get(end)

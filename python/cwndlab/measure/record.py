@@ -29,10 +29,10 @@ _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
-"""If more than this percentage of the datagrams is lost, the link limited the rate, not the sender.
-A link without a queue loses a third of the datagrams, which are sent at 3/2 of its rate. If the
-link is faster than the sender, only a few percent are lost, by the receiver's socket or the
-radio."""
+"""If more than this percentage of the datagrams is lost, the link limited the rate, not the
+sender. A link without a queue loses a third of the datagrams, which are sent at 3/2 of its rate.
+If the link is faster than the sender, only a few percent are lost, in the receiver's socket or on
+the radio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class RecordedDirection:
 
     @property
     def was_full(self) -> bool:
-        """True if the link limited the rate; false if the sender limited it."""
+        """True if the link limited the rate; False if the sender limited the rate."""
         return self.lost_pct > _LIMITED_PCT or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
-        """Return a trace: each line is the time in ms of an opportunity to send 1500 bytes.
+        """Return the text of a trace: each line is a time in ms at which 1500 bytes can be sent.
 
         Raises:
             LinkError: no data arrived.
@@ -86,9 +86,10 @@ class Recording:
     """Recordings of both directions without load; empty if only the loaded link was recorded."""
 
     def write(self, name: Path) -> dict[str, Path]:
-        """Write the traces of both directions and the link `NAME.toml`, or nothing after an error.
+        """Write the traces of both directions, and the link `NAME.toml` that refers to them.
 
-        Return the path of each file, by its ending (such as `-downlink.trace`).
+        If an error occurs, no file is written. Return the path of each file, by its ending (such
+        as `-downlink.trace`).
 
         Raises:
             LinkError: no data arrived.
@@ -127,7 +128,7 @@ class Recording:
 
 
 def warnings_of(recording: Recording) -> Iterator[str]:
-    """Yield a sentence for each reason to doubt a recording, with a remedy."""
+    """Yield a sentence for each reason to doubt a recording; each sentence contains a remedy."""
     for each in recording.directions:
         if not each.was_full:
             yield (
@@ -163,14 +164,16 @@ class PacketSize:
 
     @classmethod
     def of(cls, session: Session) -> PacketSize:
-        """Return the size of the largest packets that the path carries, at most 1500 bytes."""
+        """Return the size of the largest packets that the path can carry, at most 1500 bytes."""
         path = [session.view(), session.server["path"]]
         mtu_bytes = min(PACKET_BYTES, *(view["path_mtu_bytes"] for view in path))
         return cls(mtu_bytes, mtu_bytes - _HEADER_BYTES[6 if ":" in session.peer else 4])
 
 
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
-    """Saturate and record one direction after the other, while no other client measures.
+    """Saturate and record one direction after the other.
+
+    No other client measures in the meantime.
 
     Args:
         session: session with the server.

@@ -20,7 +20,10 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period on certain weekdays; if its end time is before its start time, it spans midnight."""
+    """A daily period on certain weekdays.
+
+    If its end time is before its start time, it spans midnight.
+    """
 
     begin: time
     end: time
@@ -28,14 +31,14 @@ class Period:
 
     @classmethod
     def of(cls, path: LivePath) -> Period:
-        """Return the period that a study names; if the study names no period, the whole day."""
+        """Return the period that a study names, or the whole day if the study names no period."""
         if path.period is None:
             return cls(time.min, time.max, path.days)
         begin, _, end = path.period.partition("-")
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the current period began; None outside the period."""
+        """Return the day on which the current period began, or None outside the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -43,7 +46,7 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """Return the start and the end of the period that begins on a day."""
+        """Return the start and the end of the period that begins on a given day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
@@ -67,10 +70,10 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return all runs, cycle by cycle; each cycle begins with a different variant.
+    """Return all runs in cycles, each of which begins with a different variant.
 
-    A network changes over minutes. Therefore each cycle measures every variant once, and the order
-    of the variants rotates from cycle to cycle.
+    A network changes within minutes. Therefore, each cycle measures every variant once, and the
+    order of the variants rotates from cycle to cycle.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:

@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """Tables of a measured run, and facts that are stored in the history of the run."""
+    """The tables of a measured run, and the facts that the history of the run stores."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that acts first: the end that sends a request, or else the data's sender."""
+    """Return the end that acts first: the end that sends a request, or else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -151,7 +151,7 @@ def _first_to_act(
 
 
 def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
-    """Return whether the receiver has read all requested data."""
+    """Return whether the receiver has read all data that were requested."""
     application: Any = flow.application
     match application.kind:
         case "sized" | "http" | "sftp":

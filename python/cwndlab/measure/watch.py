@@ -24,7 +24,7 @@ _KEPT = int(SPAN_S / INTERVAL_S) + 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Counters of a connection or an interface, converted to rates over one interval."""
+    """Counters of a connection or an interface, converted to rates over one time interval."""
 
     at_s: float
     down_mbit_s: float
@@ -36,20 +36,20 @@ class Moment:
 
     @property
     def mbit_s(self) -> float:
-        """Rate in the direction that carries more data."""
+        """Rate in Mbit/s in the direction that carries more data."""
         return max(self.down_mbit_s, self.up_mbit_s)
 
 
 @dataclass(slots=True)
 class Track:
-    """Rates and other values of a connection or an interface over time."""
+    """Rates and other values of one connection or interface over time."""
 
     name: str
     algorithm: str = ""
     moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def recent_mbit_s(self, now_s: float) -> float:
-        """Return the highest rate in the last three seconds."""
+        """Return the highest rate, in Mbit/s, in the last three seconds."""
         recent = (m.mbit_s for m in self.moments if m.at_s >= now_s - _RECENT_S)
         return max(recent, default=0.0)
 
@@ -106,7 +106,7 @@ class Watch:
         return name in self._links
 
     def interface(self) -> Track | None:
-        """Return the values of the watched interface; None if it does not exist."""
+        """Return the values of the watched interface; None if the interface does not exist."""
         if self._wanted is not None:
             return self.interfaces.get(self._wanted)
         busy = [track for name, track in self.interfaces.items() if name != "lo"]

@@ -1,4 +1,4 @@
-"""Pack the results of a study, its report, methods, citations and figure scripts into an archive.
+"""Pack a study's results, report, methods, citations and figure scripts into an archive.
 
 Equal results produce archives with equal bytes, because files are sorted by name and have no time
 stamps.
@@ -122,7 +122,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """Return the content of a file with private names replaced; None if the file is omitted."""
+    """Return the content of a file with private names replaced, or None to omit the file."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

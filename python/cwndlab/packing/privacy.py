@@ -1,4 +1,4 @@
-"""Replace IP addresses and names of machines, radio cells and operators with pseudonyms.
+"""Replace IP addresses and the names of machines, radio cells and operators with pseudonyms.
 
 Each name has the same pseudonym in all files.
 """
@@ -25,7 +25,7 @@ _PERHAPS_ADDRESS = re.compile(
 _HOST_KEYS = ("host", "server", "peer")
 _CELL_COLUMNS = ("cell", "operator")
 LEFT_OUT = (".pcap", ".pcapng")
-"""Suffixes of packet captures, which are omitted because packets contain addresses."""
+"""Suffixes of packet captures, which are omitted because packets contain IP addresses."""
 
 
 class Pseudonyms:

@@ -72,7 +72,7 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """Collects the lines of a script and the rows of the CSV file that the script reads."""
+    """Collects the lines of a Matplotlib script, and the rows of the CSV file that it reads."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Compare published studies, whose facts and claims are stored as data, with our results."""
+"""Compare published studies, whose facts and claims are stored as data, with cwndlab's results."""
 
 from cwndlab.papers.claims import Claim, Claims, load_claims
 from cwndlab.papers.experiments import ClaimTrial, TableTrial, TrialEffect, try_paper

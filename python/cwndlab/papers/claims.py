@@ -28,14 +28,14 @@ class _PartSettings(Model):
     metric: str
     """Name of a column of the table `flows`.
 
-    If `of_samples` is set, the metric is a column of the time series; if `at` is set, it is a
-    measure in `cwndlab.papers.reading`.
+    If `of_samples` is set, the metric is a column of the time series; if `at` is set, the metric
+    is a measure in `cwndlab.papers.reading`.
     """
     direction: Way
     at_least: float = -math.inf
     at_most: float = math.inf
     is_open: bool = False
-    """True if the bounds are exclusive, as in the statement "is higher than"."""
+    """True if the bounds are exclusive, as in the claim "is higher than"."""
     test: Test = "bounds"
     """Statistical test that decides this part of a claim.
 
@@ -43,18 +43,19 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Parameter of a measure of the congestion window: 2, for example, selects the second loss."""
+    """Parameter of a measure of the congestion window: for example, 2 selects the second loss."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
-    """True if the values of all flows in a run are added, before averaging over repetitions."""
+    """True if the values of all flows in a run are added before averaging over repetitions."""
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the link on which the claim depends. If the parameter is calibrated, our value
-    agrees with the paper by construction."""
+    """Parameter of the link on which the claim depends. If the parameter is calibrated, cwndlab's
+    value agrees with the paper by construction."""
     is_beside: bool = False
-    """True if the part is only displayed, without influence on the verdict on the claim."""
+    """True if this part of the claim is only displayed, and does not influence the verdict on the
+    claim."""
     row_factor: str | None = None
     """Factor of the study whose levels are the rows of a table.
 
@@ -66,7 +67,7 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender used the variant in our runs, but not in the paper."""
+    """True if, in cwndlab's runs, the sender used the variant, but in the paper it did not."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -74,14 +75,14 @@ class _PartSettings(Model):
 
 
 class _WrittenPart(_PartSettings):
-    """An entry of a claims file: one part of a claim for each combination of values in `each`."""
+    """An entry of a claims file; it defines one part of a claim for each combination in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
 
 
 class ClaimPart(_PartSettings):
-    """One part of a claim: a measured value, and its bounds."""
+    """One part of a claim: a measured value, and the bounds that the value must meet."""
 
     value: InstanceOf[Expression]
 
@@ -110,7 +111,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def asked(self) -> str:
-        """The lowest and highest accepted value, as text."""
+        """The lowest and the highest accepted value of this part of a claim, as text."""
         if math.isinf(self.at_most):
             return f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
         if math.isinf(self.at_least):
@@ -118,7 +119,7 @@ class ClaimPart(_PartSettings):
         return f"{self.at_least:g} to {self.at_most:g}"
 
     def __str__(self) -> str:
-        """Return the test that decides this part as one line of text."""
+        """Return the test that decides this part of a claim, as one line of text."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
@@ -127,19 +128,20 @@ class ClaimPart(_PartSettings):
 
 
 class _ClaimFacts(Model):
-    """Fields of a claim that do not depend on how the claim is tested."""
+    """The fields of a claim that do not depend on how the claim is tested."""
 
     id: str
     says: str
     own_data: str
-    """Section or page of the paper that contains the numbers of the claim, if no table does."""
+    """Section or page of the paper that contains the numbers of the claim, if no table contains
+    them."""
     lacks: str = ""
-    """Description of the runs that would decide the claim, but that the study lacks. Required if
-    the claim has no parts."""
+    """Description of the runs that would decide the claim but are missing from the study. Required
+    if the claim has no parts."""
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim of a paper, in the form in which the claims file contains it."""
+    """A claim of a paper, as it is written in the claims file."""
 
     part: tuple[_WrittenPart, ...] = ()
 
@@ -161,7 +163,7 @@ class Claim(_ClaimFacts):
 
 
 class Experiment(Model):
-    """An experiment: a change to the study that may explain deviations from the paper."""
+    """An experiment: a change to the study that may explain why cwndlab's results differ."""
 
     changed: str
     claims: tuple[str, ...] = ()
@@ -169,9 +171,10 @@ class Experiment(Model):
     levels: dict[str, LevelText] = Field(default={})
     """Factor levels that select the changed runs, instead of the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select both the runs with and the runs without the change."""
+    """Levels of factors that select the runs with the change as well as those without the
+    change."""
     variants: dict[str, str] = Field(default={})
-    """Variants that the experiment replaces (keys), each with the variant that replaces it."""
+    """Variants that the experiment replaces (the keys), each with the variant that replaces it."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -197,7 +200,7 @@ class ChosenSetting(Model):
 
 
 class _StudyOfClaims(Model):
-    """The study's names of the factors and variants that the claims mention."""
+    """The study's names for the factors and variants that the claims mention."""
 
     preset: str
     variants: tuple[str, ...]
@@ -211,7 +214,8 @@ class _StudyOfClaims(Model):
     is_deterministic: bool = False
     """Whether the study contains no randomness, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs of a claim's parts; a part may set other levels."""
+    """Levels of factors that select the runs for all parts of claims; a part may set other
+    levels."""
 
 
 class _ClaimsFile(Model):
@@ -259,7 +263,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"`claims` names {', '.join(unknown)}, but the paper has no such claim",
+            f"`claims` names {', '.join(unknown)}, but the file contains no such claim",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -296,8 +300,9 @@ def _parts(
     """Yield the parts of a claim that one entry of the file defines.
 
     There is one part for each combination of values in `each`. A part uses only runs with the
-    levels in `where` of the study and of the entry. Two kinds of factors are not restricted: the
-    factor whose levels are the rows of the part, and factors with the level "any" in the entry.
+    levels in `where` of the study and of the entry. The levels of two kinds of factors are not
+    restricted: the factor whose levels are the rows of the part, and factors with the level "any"
+    in the entry.
 
     Raises:
         FieldError: the value is not an expression, or `what` has a name that is not in `each`.

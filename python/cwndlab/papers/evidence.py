@@ -1,4 +1,4 @@
-"""Provide the numbers that decide claims: from the paper's tables, or from our runs."""
+"""Provide the numbers that decide claims: from the paper's tables, or from cwndlab's runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "median threshold after losses (in BDP)"
-"""Name of the only statistic of a time series that is computed from several columns."""
+"""Name of the only statistic that is computed from several columns of a time series."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -38,7 +38,7 @@ class Evidence(Protocol):
     """A source of numbers for the cells of a table in a paper."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers for one cell of a paper's table; None if there are no numbers."""
+        """Return the numbers for one cell of a paper's table, or None if there are no numbers."""
 
 
 class PaperTables:
@@ -69,15 +69,15 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Our runs, with one number for each table cell and repetition."""
+    """Runs of cwndlab, with one number for each table cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Create a source of numbers from the results of our study."""
+        """Create a source of numbers from the results of cwndlab's study."""
         self._claims = claims
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return our numbers for a table cell, one for each run; None if no run fills the cell."""
+        """Return cwndlab's numbers for a table cell, one for each run, or None without runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -115,7 +115,7 @@ class PaperRuns:
         return cell.filter(of_levels(cell, levels))
 
     def _written(self, factor: str, name: str) -> str:
-        """Return a level as written in the study, such as TCP-Linux for `TCP_Linux`."""
+        """Return a level of a factor as written in the study, such as TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()
@@ -162,15 +162,15 @@ class ReplacedVariants:
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the replacing variant's numbers for a table cell; None without numbers."""
+        """Return the numbers of the replacing variant for a table cell; None without numbers."""
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 
 
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return each flow's median slow-start threshold after losses, relative to the capacity.
+    """Return each flow's median slow-start threshold after losses, divided by the capacity.
 
-    The threshold changes only at losses; the capacity is the goodput times the shortest RTT.
+    The threshold changes only at losses. The capacity is the goodput times the shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -185,7 +185,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a level as an expression writes it: letters, digits and underscores."""
+    """Return the name of a level as expressions write it: with letters, digits and underscores."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

@@ -1,8 +1,8 @@
-"""Find out why our results differ from a paper's, by testing a claim after one change.
+"""Find out why cwndlab's results differ from a paper's, by changing one thing in the study.
 
-An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
-The values of the claim are computed from the changed runs and tested against the same bounds, each
-at a significance level of 5 %:
+An experiment replaces levels of a factor, or a variant, in the runs that test a claim that does
+not hold. The values of the claim are computed from the changed runs and tested against the same
+bounds, each at a significance level of 5 %:
 
 - the change *explains* the difference if all values were measured and hold with the change;
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
@@ -12,11 +12,11 @@ at a significance level of 5 %:
 - the change moves a value *the other way* if these intervals do not overlap and the change moves
   the value away from its bounds.
 
-For a table, the cells that the experiment ran are compared with the paper. The change explains the
-difference if all cells are within the table's tolerance (10 % by default). The change is part of
-the explanation if the mean difference decreases by a fifth. The change moves the table *the other
-way* if the mean difference increases by a quarter; such a change does not count as an explanation
-of anything, neither of claims nor of other tables.
+For a table, the cells that the experiment ran are compared with the paper. The change *explains*
+the difference if all cells are within the table's tolerance (10 % by default). The change is
+*part* of the explanation if the mean difference decreases by a fifth. The change moves the table
+*the other way* if the mean difference increases by a quarter; such a change does not count as an
+explanation of anything, neither of claims nor of other tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ _NEARER = 0.8
 
 
 class TrialEffect(StrEnum):
-    """Effect of a change: whether it brings our results closer to the paper's."""
+    """Effect of a change: whether the change brings cwndlab's results closer to the paper's."""
 
     EXPLAINS = "explains it"
     PART = "part of it"
@@ -58,7 +58,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value of a paper's claim, computed from the runs without and with a change of the study."""
+    """A value of a paper's claim, computed from runs without and with a change of the study."""
 
     before: PartFinding
     after: PartFinding
@@ -66,22 +66,22 @@ class Change:
 
 @dataclass(frozen=True)
 class ClaimTrial:
-    """An experiment that seeks the reason why a paper's claim does not hold in our runs."""
+    """An experiment that may explain why a paper's claim does not hold in cwndlab's runs."""
 
     experiment: Experiment
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The parts of the claim that do not hold without the change."""
+    """The values of those parts of the claim that do not hold without the change."""
 
     @property
     def subject(self) -> str:
-        """The claim, as a sentence."""
+        """The claim that the experiment tests, as a sentence."""
         return self.claim.says
 
     @property
     def shown(self) -> Change:
-        """The change to show: if possible one after which the value holds, then the largest."""
+        """The value to show: one that holds after the change, if any, and changes most."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -92,17 +92,18 @@ class ClaimTrial:
 
 @dataclass(frozen=True)
 class TableTrial:
-    """An experiment that seeks the reason why our numbers deviate from a table of the paper."""
+    """An experiment that may explain why cwndlab's numbers deviate from a table of the paper."""
 
     experiment: Experiment
     table: PaperTable
     effect: TrialEffect
     cells: int
     before: float
-    """Mean absolute relative difference of our numbers from the paper's, without the experiment."""
+    """Mean absolute relative difference of cwndlab's numbers from the paper's, without the
+    change."""
     after: float
     within: float
-    """Tolerated relative difference of our number in a cell from the paper's."""
+    """Tolerated relative difference between the numbers of cwndlab and of the paper in a cell."""
 
     @property
     def subject(self) -> str:
@@ -123,7 +124,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials, but a change that moves a table away from the paper explains nothing."""
+    """Return all trials; a change that moves any table away from the paper explains nothing."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]
@@ -141,7 +142,7 @@ def try_claims(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[ClaimTrial]:
-    """Return the effect of each experiment on the claims that do not hold."""
+    """Return the effect of each experiment on those claims that do not hold."""
     is_input = input_test(claims, runs, is_calibrated)
 
     def decided(part: ClaimPart, evidence: Evidence) -> PartFinding:
@@ -226,8 +227,8 @@ def try_tables(
     """Return the effect of each experiment on tables of the paper.
 
     Each experiment is tried on the tables that it names, and on all other tables whose runs it
-    changes. An effect on one of the other tables is returned only if it moves the table away from
-    the paper.
+    changes. An effect on one of these other tables is returned only if the change moves the table
+    away from the paper.
     """
     tried = [
         (experiment, table, _try_table(experiment, table, flows))
@@ -244,7 +245,7 @@ def try_tables(
 
 
 def _is_of_same_runs(experiment: Experiment, table: PaperTable, claims: Claims) -> bool:
-    """Return whether the experiment changes the runs that fill the table."""
+    """Return whether the experiment changes the runs from which the table is computed."""
     return bool(experiment.levels) and all(
         factor in table.where and table.where[factor] == claims.where.get(factor)
         for factor in experiment.levels

@@ -1,10 +1,10 @@
-"""Expressions that compute the value of a claim, such as `min(bic[n]) / max(reno[n])`.
+"""Evaluate expressions for the values of claims, such as `min(bic[n]) / max(reno[n])`.
 
-`reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's row
-named 2 in the paper's table (for two flows, for example), `reno['50 kB']` is the row of this name,
-`reno[3:7]` are the rows 3 to 7, and `all` stands for all variants. Numbers, the four arithmetic
-operations and the functions in `FUNCTIONS` are applied to means over runs. The same expression is
-evaluated for the table in the paper and for our runs.
+`reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's
+row named 2 in the paper's table (for two flows, for example), `reno['50 kB']` is the row of this
+name, `reno[3:7]` are the rows 3 to 7, and `all` stands for all variants. Numbers, the four
+arithmetic operations and the functions in `FUNCTIONS` are applied to means over runs. The same
+expression is evaluated for the table in the paper and for cwndlab's runs.
 """
 
 import ast
@@ -26,7 +26,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cell of a table, identified by its variant, direction and row."""
+    """A cell of a table, which is identified by its variant, direction and row."""
 
     variant: str
     direction: str | None = None
@@ -42,7 +42,9 @@ class Expression:
         variants: tuple[str, ...] = (),
         given: Mapping[str, str | int] | None = None,
     ) -> None:
-        """Parse an expression; `given` replaces names by values, such as n by 2 in `reno[n]`.
+        """Parse an expression.
+
+        `given` replaces names by values, such as n by 2 in `reno[n]`.
 
         Raises:
             ValueError: the text is not a valid expression.
@@ -57,7 +59,9 @@ class Expression:
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return the value of the expression; `values` contains arrays of equal shapes.
+        """Return the value of the expression.
+
+        `values` contains the values of each cell, as arrays of equal shapes.
 
         Raises:
             ValueError: the expression has several values, or a function has too few arguments.
@@ -179,7 +183,7 @@ def _largest_step(values: Floats) -> Floats:
 
 
 def _rank_correlation(values: Floats) -> Floats:
-    """Return Spearman's correlation between values and their order, assuming no ties."""
+    """Return Spearman's rank correlation between values and their position, assuming no ties."""
     ranks = values.argsort(axis=0).argsort(axis=0).astype(np.float64)
     count = len(values)
     order = np.arange(count).reshape(-1, *[1] * (values.ndim - 1))
@@ -203,4 +207,5 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions that expressions may use; the first axis of their argument runs over table cells."""
+"""Functions that expressions may use. The first axis of the argument of a function runs over table
+cells."""

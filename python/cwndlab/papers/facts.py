@@ -1,4 +1,4 @@
-"""Read the facts of a paper: description, figures, and numbers to compare with ours.
+"""Read the facts of a paper: its description, its figures, and its numbers for comparison.
 
 The facts are stored in `data/papers/ID/paper.toml`; error messages name the line of the file.
 """
@@ -36,11 +36,11 @@ def _as_number(value: object) -> object:
 
 
 LevelText = Annotated[str, BeforeValidator(_as_level)]
-"""A level of a factor as text; numbers are converted."""
+"""A level of a factor as text; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number that was read from the paper, or the two ends of a range of numbers."""
+"""A number that was read from the paper, or the two ends of a range that the paper states."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
-"""A formula that contains only numbers of the paper."""
+"""A formula that contains only numbers from the paper."""
 
 
 class PaperFigure(Model):
@@ -54,7 +54,7 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows a distribution over runs; our figure has the same form."""
+    """A figure of the paper that shows a distribution over runs, as cwndlab's figure does."""
 
     name: str
     title: str
@@ -69,12 +69,12 @@ class PaperPlot(Model):
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors; the figure uses only runs with all of these levels."""
     total: bool = False
-    """True if the values of all flows in a run are added."""
+    """True if the values of all flows in a run are added, rather than shown for each flow."""
     note: str = ""
 
 
 class PaperNumber(Model):
-    """A number in the paper, and the measure that computes our number."""
+    """A number in the paper, and the measure with which cwndlab computes its own number."""
 
     variant: str
     says: str
@@ -85,7 +85,8 @@ class PaperNumber(Model):
     at: float = 0.0
     """Parameter of the measure: a window size, the number of a loss, or a time."""
     is_calibrated: bool = False
-    """True if our link was calibrated to this number; otherwise, our number is a prediction."""
+    """True if the link was calibrated to this number, so that cwndlab's number is not a
+    prediction."""
 
     @property
     def low(self) -> float:
@@ -99,7 +100,7 @@ class PaperNumber(Model):
 
     @property
     def reading(self) -> float:
-        """The number in the paper, or the middle of its range."""
+        """The number in the paper, or the middle of the range that the paper states."""
         return (self.low + self.high) / 2
 
 
@@ -112,7 +113,7 @@ class PaperTable(Model):
     """Column of the table `flows`; its mean over flows and repetitions is compared with the
     paper."""
     scale: float = 1.0
-    """Number by which our values are multiplied to convert them to the paper's unit."""
+    """Number by which cwndlab's values are multiplied to convert them to the paper's unit."""
     unit: str
     direction: Way
     column_factor: str
@@ -123,16 +124,16 @@ class PaperTable(Model):
     values: tuple[tuple[ReadRange, ...], ...]
     """Values that the paper prints, row by row."""
     within: float | None = None
-    """Tolerated relative difference of our numbers from the paper; None if the table gets no
-    verdict."""
+    """Tolerated relative difference of cwndlab's numbers from the paper's; None if the table gets
+    no verdict."""
     total: bool = False
-    """True if the values of all flows in a run are added, before averaging over repetitions."""
+    """True if the values of all flows in a run are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors; the table uses only runs with all of these levels."""
     calibrated: tuple[LevelText, ...] = ()
-    """Rows and columns to which our link or host was calibrated; `*` means all.
+    """Rows and columns to which the simulated link or host was calibrated; `*` means all.
 
-    Our values in other rows and columns are predictions.
+    cwndlab's values in other rows and columns are predictions.
     """
     note: str = ""
 
@@ -165,7 +166,7 @@ class Plausibility(Model):
 
     @property
     def computed(self) -> float:
-        """The number, computed from other numbers of the paper."""
+        """The number, as computed from other numbers of the paper."""
         return float(self.value.evaluate({}))
 
     @property
@@ -175,12 +176,12 @@ class Plausibility(Model):
 
     @property
     def difference(self) -> float:
-        """Relative difference between the computed and the stated number."""
+        """Relative difference between the number from the formula and the stated number."""
         return self.computed / self.given - 1
 
     @property
     def holds(self) -> bool:
-        """True if the stated and the computed number agree."""
+        """True if the stated number and the number computed from the formula agree."""
         return abs(self.difference) <= self.within
 
 
@@ -192,10 +193,11 @@ class About(Model):
     method: str
     conclusion: str
     axis_label: str = ""
-    """The paper's label of the congestion-window axis, if the unit of the axis is not packets."""
+    """The paper's label for the axis of the congestion window, if the axis does not count
+    packets."""
     axis_note: str = ""
     time_tolerance: float = 0.0
-    """Tolerated relative difference of our times and periods from the paper's."""
+    """Tolerated relative difference of cwndlab's times and periods from the paper's."""
     window_tolerance_pkts: float = 0.0
 
 
@@ -222,7 +224,7 @@ class Paper(About):
 
 
 def find_paper(study_id: str) -> Paper | None:
-    """Return the paper that a study reproduces; None if the study reproduces no paper."""
+    """Return the paper that a study reproduces, or None if the study reproduces no paper."""
     return load_paper(study_id) if study_id in paper_ids() else None
 
 

@@ -9,9 +9,9 @@ INFERRED_FILE = "inferred.json"
 
 
 def read_inferred(results: Path, paper_id: str) -> dict[str, str]:
-    """Return the verdict on each claim, with the probability that the claim is true, by ID.
+    """Return, by the claim's ID, each verdict and the probability that the claim is true.
 
-    The verdicts are in a file of the folder `ID-inferred` beside the results of the paper's study.
+    The verdicts are read from the folder `ID-inferred` beside the results of the paper's study.
     The dictionary is empty if the file does not exist or is damaged.
     """
     path = results.parent / f"{paper_id}-inferred" / INFERRED_FILE

@@ -1,4 +1,4 @@
-"""Decide the claims of a paper with the numbers in its tables and with our runs.
+"""Decide the claims of a paper by the numbers in its tables and by cwndlab's runs.
 
 A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
 bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a
@@ -7,11 +7,11 @@ applied over the claims of the paper: while k claims are open, each is tested at
 - 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study, one run is
 enough. The numbers in the paper have no spread and are compared directly with the bounds.
 
-Three verdicts are not results of a test. A part is *input* if our value agrees by construction:
-the value depends on a calibrated parameter of the link, or changes with a setting that was chosen
-because it matches the paper's figures. A part is *not attributable* if the sender in the paper did
-not run the variant, because a difference may then have another cause. A part is *not run* if the
-study contains no runs for it.
+Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
+construction: the value depends on a calibrated parameter of the link, or changes with a setting
+that was chosen because it matches the paper's figures. A part is *not attributable* if the sender
+in the paper did not run the variant, because a difference may then have another cause. A part is
+*not run* if the study contains no runs for it.
 
 If settings were chosen, each claim has a second verdict, *as printed*, from runs that use only the
 settings that the paper states.
@@ -62,11 +62,11 @@ _TESTED = frozenset({ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECI
 
 @dataclass(frozen=True, slots=True)
 class PartFinding:
-    """A part of a claim with the paper's value, our value, and the verdict."""
+    """A part of a claim, with the paper's value, cwndlab's value, and the verdict."""
 
     part: ClaimPart
     theirs: float | None
-    """The value in the paper; None if the paper does not print it."""
+    """The value in the paper; None if the paper does not print the value."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -80,12 +80,12 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict from the values in the paper's tables; None if the tables do not contain them."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper; None if the study uses no other
-    settings, as there is only one verdict then."""
+    """Verdict from runs that use only settings stated in the paper. None if the study uses no
+    other settings, because there is only one verdict then."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """Short description of the evidence that decides the claim."""
+    """Short description of the evidence that decided the claim."""
 
     @property
     def is_half_known(self) -> bool:
@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """First part of the claim that determined the verdict; None if no part was tested."""
+        """The first part of the claim that determined the verdict; None if no part was tested."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
@@ -159,7 +159,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether our value was fitted to the paper (an input)."""
+    """Return a function that checks whether cwndlab's value was fitted to the paper (an input)."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
@@ -177,12 +177,12 @@ def input_test(
 def decide_part(
     part: ClaimPart, runs: Evidence, claims: Claims, is_input: Callable[[ClaimPart], bool]
 ) -> PartFinding:
-    """Return the verdict on a single part from our runs, at a significance level of 5 %."""
+    """Return the verdict on a single part of a claim from runs, at a significance level of 5 %."""
     return _Open(part, _Nothing(), runs, claims, is_input).finding(_ERROR)
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals overlap; a single value is an interval of length zero."""
+    """Return whether two intervals overlap; a single value counts as an interval of length 0."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -205,7 +205,7 @@ def _never(part: ClaimPart) -> bool:
 def _found(
     claims: Claims, tables: Evidence, runs: Evidence, is_input: Callable[[ClaimPart], bool]
 ) -> list[list[PartFinding]]:
-    """Return, for each claim, the values and verdicts of its parts."""
+    """Return the values of each part of each claim, and the verdicts on the parts."""
     opened = [
         [_Open(part, tables, runs, claims, is_input) for part in claim.parts]
         for claim in claims.claims
@@ -217,14 +217,14 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers, for use in place of the paper's tables if only our runs matter."""
+    """Evidence without numbers, in place of the paper's tables if only cwndlab's runs matter."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part of a claim with its evidence, which can be tested at any significance level."""
+    """A part of a claim and its evidence, which can be tested at any significance level."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """True if the value decides the claim; false if the value is only displayed."""
+        """True if the value decides the claim; False if the value is only displayed."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
@@ -276,7 +276,7 @@ class _Open:
         runs, part = self._ours, self.part
         low, high = part.bounds
         if runs is None:
-            msg = "the part has no runs"
+            msg = "no runs exist for this part of the claim"
             raise ValueError(msg)
         if self._is_exact:
             value = float(self._statistic(runs[None, :1])[0])
@@ -316,7 +316,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return a row per repetition and a column per table cell; None if a cell is missing."""
+    """Return a row for each repetition, a column for each cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))

@@ -1,4 +1,4 @@
-"""Find the files of papers: facts, claims, and the studies that reproduce each paper."""
+"""Find the files of papers: the facts, the claims, and the studies that reproduce each paper."""
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
 
 
 def paper_studies() -> dict[str, Path]:
-    """Return the study files of papers by name: `ID`, or `ID-NAME` for additional studies."""
+    """Return the study files of papers by name, which is `ID`, or `ID-NAME` for further studies."""
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
         if path.stem not in {_PAPER, _CLAIMS, _INFERENCE}:

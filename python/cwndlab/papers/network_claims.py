@@ -1,7 +1,7 @@
 """Judge the claims of a paper by simulations of networks inferred from some of its numbers.
 
-A claim *holds* if it is true on an inferred network with a probability of at least 95 %; it *fails*
-if this probability is at most 5 %, and is *undecided* otherwise. The networks were
+A claim *holds* if it is true on an inferred network with a probability of at least 95 %; the claim
+*fails* if this probability is at most 5 %, and is *undecided* otherwise. The networks were
 inferred from some columns of the paper's tables. A value that is computed only from these columns
 is not a prediction, so it neither confirms nor refutes a claim.
 """
@@ -104,7 +104,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the values of a claim's part on the inferred networks; None if runs are missing."""
+    """Return the values of a part of a claim on the inferred networks; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

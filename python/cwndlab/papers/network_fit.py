@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHUFFLES = 200
-"""Number of fits to the paper's tables after the names of the variants were shuffled."""
+"""Number of fits that are repeated with shuffled names of the variants in the paper's tables."""
 _SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
 _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
 
 
 @dataclass(frozen=True, slots=True)
 class TableNumber:
-    """A number in a paper's table, and our value of this number on each simulated network."""
+    """A number in a paper's table, and cwndlab's value of the number on each simulated network."""
 
     table: str
     quantity: str
-    """Text with the metric of the table and the direction of its transfers."""
+    """Text that names the metric of the table and the direction of its transfers."""
     row: str
     column: str
     low: float
     high: float
     """Upper end of the range that the paper prints; equal to `low` if it prints a single number."""
     simulated: Floats
-    """Natural logarithm of our number on each network; NaN if a run failed."""
+    """Natural logarithm of cwndlab's number on each network; NaN if a run failed."""
 
     @property
     def middle(self) -> float:
@@ -95,19 +95,19 @@ class PaperFit:
 
     @property
     def error(self) -> float:
-        """Mean relative error of the predicted numbers."""
+        """Mean relative error of all predicted numbers."""
         return float(np.mean([each.error for each in self.predicted]))
 
     @property
     def error_of_mean(self) -> float:
-        """Mean relative error if the prediction of each number is its `grand_mean`."""
+        """Mean relative error if each number were predicted by its `grand_mean`."""
         return float(np.mean([each.error_of_mean for each in self.predicted]))
 
 
 def table_numbers(
     tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
 ) -> list[TableNumber]:
-    """Return each number of a paper's tables, together with our number on each network.
+    """Return each number of a paper's tables, and cwndlab's number on each network.
 
     Numbers of variants and rows that were not simulated are left out.
 
@@ -135,7 +135,7 @@ def table_numbers(
 
 
 def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> PaperFit:
-    """Infer the network of a paper from its given columns, and predict the other columns."""
+    """Infer the network of a paper from the given columns of its tables; predict the others."""
     training = [each for each in numbers if each.column in networks.plan.training]
     measured = np.log([each.middle for each in training])
     sampler = Sampler(measured, networks.shares.shape[1], np.random.default_rng(1))
@@ -158,7 +158,7 @@ def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> Pap
 def shuffled_errors(
     numbers: Sequence[TableNumber], networks: PossibleNetworks, *, seed: int = 1
 ) -> Floats:
-    """Return the mean relative error of fits after the names of the variants were permuted.
+    """Return the mean relative errors of fits to tables whose variants' names were permuted.
 
     Each fit uses one permutation, which is the same in all tables. If the tables contain no number
     of the replacing variant, a variant keeps its own number.
@@ -175,7 +175,10 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers; `names[variant]` is the variant whose paper values replace its own."""
+    """Return the numbers of the paper, after exchanging the numbers of the variants.
+
+    The numbers of `names[variant]` replace those of `variant`.
+    """
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []
     for each in numbers:

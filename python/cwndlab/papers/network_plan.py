@@ -1,4 +1,4 @@
-"""Read how a paper's network is inferred, and build the study that simulates possible networks.
+"""Read how a paper's network is inferred, and build the study of possible networks.
 
 The plan is stored in `data/papers/ID/inference.toml`, and was committed before the first fit. The
 plan contains the columns of the paper's tables from which the network is inferred, and the ranges
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cwndlab.study.definition import StudyDefinition
 
 POINT = "point"
-"""Name of the factor whose levels are the simulated networks."""
+"""Name of the study's factor whose levels are the simulated networks."""
 _SEED = 1
 _QUICK = 5  # the short version simulates one network in five
 
@@ -47,22 +47,22 @@ class PaperPlan(Model):
     tables: tuple[str, ...]
     """Names of the paper's tables that are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
-    """For each factor of the study (key), the levels that are simulated. All levels of a factor
-    that is not listed are simulated."""
+    """For each factor of the study (the key), the levels that are simulated. If a factor is not
+    listed, all of its levels are simulated."""
     range: dict[str, Range]
     """Ranges of the settings that the paper does not state."""
 
 
 @dataclass(frozen=True, slots=True)
 class PossibleNetworks:
-    """Networks drawn from the ranges of a plan."""
+    """Networks that were drawn at random from the ranges of a plan, and the study of them."""
 
     plan: PaperPlan
     keys: tuple[Key, ...]
     shares: Floats
     """Position of each network within each range, from 0 to 1; one row per network."""
     study: dict[str, Any]
-    """Document of the study that simulates every variant on every network."""
+    """Document of the study that simulates every variant on every drawn network."""
 
 
 def load_plan(paper_id: str) -> PaperPlan:

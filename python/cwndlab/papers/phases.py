@@ -3,8 +3,9 @@
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
 several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK (to well above
 the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
-intervals form one *episode*. Its peak is the window before the first cut, and its floor is the
-window after the last cut. Windows are not smoothed: a window is a step function of time.
+intervals form one *episode*. The peak of an episode is the window before its first cut, and the
+floor of an episode is the window after its last cut. Windows are not smoothed: a window is a step
+function of time.
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ _FEWEST_PERIODS = 1
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A loss episode: losses, and the recovery from these losses."""
+    """A loss episode: one or more losses, and the recovery from them."""
 
     start_s: float
     """Time at which the window is first reduced."""
@@ -119,14 +120,14 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return the time at which the window first reached `level_pkts`; None if it never did."""
+    """Return when the window first reached `level_pkts`, or None if it never reached it."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None
 
 
 def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> float | None:
-    """Return a time series' value at a given time; None before its first value."""
+    """Return the value of a time series at a given time; None before the first value."""
     times, steps = _steps(times_s, values)
     index = int(np.searchsorted(times, at_s, side="right")) - 1
     return float(steps[index]) if index >= 0 else None

@@ -1,4 +1,4 @@
-"""Compare our numbers with a paper's, using tolerances and named measures of a window."""
+"""Compare cwndlab's numbers with a paper's, by tolerances and by measures of the window."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from cwndlab.stats.bootstrap import Floats
 
 @dataclass(frozen=True)
 class WindowSeries:
-    """A variant's congestion window over time, with its slow-start threshold if recorded."""
+    """Congestion window of a variant over time, with the slow-start threshold if recorded."""
 
     times_s: Floats
     windows_pkts: Floats
@@ -34,22 +34,23 @@ class WindowSeries:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number in the paper, compared with our number."""
+    """A number in the paper, and its comparison with cwndlab's number."""
 
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of our number from the paper's range: a fraction for times, otherwise packets."""
+    """Deviation of cwndlab's number from the paper's range: a fraction for times, otherwise
+    packets."""
     tolerance: float
 
     @property
     def is_relative(self) -> bool:
-        """True if difference and tolerance are fractions; false if they are numbers of packets."""
+        """True if difference and tolerance are fractions; False if they are numbers of packets."""
         return self.check.unit != "packets"
 
     @property
     def holds(self) -> bool:
-        """True if our value is close enough to the paper's; false if it is missing."""
+        """True if cwndlab's value is close enough to the paper's; False if it is missing."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
@@ -144,7 +145,5 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures by name; the second argument of each function is the `at` of the check.
-
-`at` is a window in packets, the number of a loss episode (counted from 1), or a start time.
-"""
+"""Measures by name. The second argument of each function is the key `at` of the check: a window in
+packets, the number of a loss episode (counted from 1), or a start time."""

@@ -1,7 +1,7 @@
 """Find differences in settings between the variants of a study.
 
-A variant is an algorithm with a stack profile and changes to the profile. If two variants of a
-study differ in exactly one setting, their curves show the effect of this setting. A report uses
+A variant is an algorithm with a TCP stack profile and changes to this profile. If two variants of
+a study differ in exactly one setting, their curves show the effect of this setting. A report uses
 these pairs to decide whether curves differ because of congestion control or for another reason.
 """
 

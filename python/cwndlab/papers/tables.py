@@ -1,4 +1,4 @@
-"""Compare a paper's tables with ours, whose cells are means over flows and repetitions."""
+"""Compare a paper's tables with cwndlab's, whose cells are means over flows and repetitions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number in the paper, with our number and the difference between the two."""
+    """A number in the paper, with cwndlab's number and the difference between the two."""
 
     row: str
     column: str
@@ -21,21 +21,21 @@ class PaperCell:
     high: float
     ours: float | None
     away: float | None
-    """Relative difference of our number from the paper's range; 0 inside the range."""
+    """Relative difference of cwndlab's number from the paper's range; 0 inside the range."""
     within: float | None
     is_calibrated: bool
-    """True if our link or host was calibrated to the number in the paper."""
+    """True if the simulated link or host was calibrated to the number in the paper."""
 
     @property
     def holds(self) -> bool | None:
-        """True if our value is within the tolerance; None if the table has no tolerance."""
+        """True if cwndlab's value is within the tolerance; None if the table has no tolerance."""
         if self.within is None:
             return None
         return self.away is not None and abs(self.away) <= self.within
 
 
 def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
-    """Return each cell of a table with our number; None if the cell has no runs.
+    """Return each cell of a paper's table with cwndlab's number; None if the cell has no runs.
 
     Only flows that send data in the direction of the table are used.
     """
@@ -54,9 +54,9 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
 def cell_values(
     table: PaperTable, flows: pl.DataFrame, row: str, column: str, factor: str
 ) -> pl.DataFrame:
-    """Return our number for one cell of a table at each level of a further factor.
+    """Return cwndlab's number for one cell of a table at each level of a further factor.
 
-    The columns are the factor and `value`, which has the unit of the paper's table.
+    The result has two columns: the factor, and `value`, which has the unit of the paper's table.
     """
     cell = _cell(table, flows, row, column, factor)
     means = cell.group_by(factor).agg(value=pl.col(table.metric).mean() * table.scale)
@@ -66,7 +66,7 @@ def cell_values(
 def _cell(
     table: PaperTable, flows: pl.DataFrame, row: str, column: str, *factors: str
 ) -> pl.DataFrame:
-    """Return the values of the metric in one cell of a table: per flow or, for totals, per run."""
+    """Return the values of the metric in a table cell: one per flow or, for totals, one per run."""
     own = flows.filter(
         pl.col("direction") == _WAYS[table.direction],
         of_levels(flows, table.where),
@@ -108,9 +108,10 @@ def read_plot(
 def paper_values(
     plot: PaperPlot, tables: Sequence[PaperTable], variant_factor: str
 ) -> list[dict[str, tuple[float, float]]]:
-    """Return the paper's own numbers for a plot in our unit: a range for each panel and variant.
+    """Return the paper's numbers for a plot: a range for each panel and variant.
 
-    The numbers come from the tables with the same metric, direction and levels of factors.
+    The numbers are in cwndlab's unit and come from the tables with the same metric, direction and
+    levels of factors.
     """
     found: list[dict[str, tuple[float, float]]] = []
     for panel in plot.panels:
@@ -136,7 +137,7 @@ def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return a Polars expression that selects runs with these levels.
+    """Return a Polars expression that selects the runs with given levels of factors.
 
     Factors without a column are ignored.
     """
@@ -149,6 +150,6 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
 
 
 def relative_difference(ours: float, low: float, high: float) -> float:
-    """Return the relative difference of our number from a range, which is 0 inside the range."""
+    """Return the relative difference of cwndlab's number from a range; 0 inside the range."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

@@ -1,4 +1,4 @@
-"""Collect the input of a report: results with their origin, comparisons and decisions."""
+"""Collect the input of a report: results and their origin, comparisons and decisions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Reportable(ResultsLike, Protocol):
         """Return one row for each link on the path of each run."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table lazily: rows are read when they are needed."""
+        """Return a table as a lazy frame, whose rows are read when they are needed."""
 
 
 class Context:
@@ -92,7 +92,7 @@ class Context:
 
     @cached_property
     def together(self) -> Decision | None:
-        """The common recommendation for all network settings; None for a single setting."""
+        """The recommendation for all network settings combined; None for a single setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -176,7 +176,7 @@ class Setting:
 
     @property
     def scenario(self) -> Mapping[str, Any] | None:
-        """The scenario of the first algorithm's runs; None if the scenario is unknown."""
+        """The scenario of the first algorithm's runs; None if this scenario is unknown."""
         return self.set_ups[0].scenario if self.set_ups else None
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Explain technical terms in one or two sentences each."""
+"""Explain the technical terms of a report in one or two sentences each."""
 
 from markupsafe import Markup, escape
 
@@ -10,13 +10,13 @@ GLOSSARY = {
     "goodput": (
         "Rate at which the application received data in order, without retransmitted duplicates."
     ),
-    "throughput": "Rate at which the sender transmitted data, including retransmissions.",
+    "throughput": "Rate at which the sender transmitted data, including retransmitted data.",
     "RTT": (
         "Round-trip time: the time from sending a packet to receiving its acknowledgement. The "
         "difference from the RTT of an empty path is the time that packets waited in queues."
     ),
     "median": "Median: half of the values are smaller than this value.",
-    "95th percentile": "The value that one value in twenty exceeds.",
+    "95th percentile": "The 95th percentile: one value in twenty is larger than this value.",
     "cwnd": (
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),
@@ -27,8 +27,8 @@ GLOSSARY = {
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
     "retransmitted": "Packets that were sent again because they were lost or considered lost.",
     "timeout": (
-        "Retransmission timeout: no acknowledgement arrived for so long that the sender started "
-        "again with one packet. The user sees a stall."
+        "Retransmission timeout: acknowledgements failed to arrive for so long that the sender "
+        "started again with one packet. The user sees a stall."
     ),
     "queue": "Packets that wait in front of the slowest link of the path.",
     "in flight": "Data that was sent and is neither acknowledged nor considered lost yet.",
@@ -42,18 +42,20 @@ GLOSSARY = {
         "whole rate."
     ),
     "95 % interval": (
-        "If the study were repeated many times, the interval would contain the true mean in 95 of "
-        "100 cases. The interval is a BCa bootstrap interval from 10,000 resamples, widened if "
-        "there are few runs."
+        "Confidence interval (95 %): if the study were repeated many times, the interval would "
+        "contain the true mean in 95 of 100 cases. The interval is a BCa bootstrap interval from "
+        "10,000 resamples; the interval is widened if there are few runs."
     ),
     "pair": (
-        "Two runs of different algorithms with the same seed. Both runs had the same channel, so "
-        "the difference between their results is due to the algorithm."
+        "Pair: two runs of different algorithms with the same random seed. Both runs had the "
+        "same channel, so the difference between their results is due to the algorithm."
     ),
     "most representative run": (
         "The run whose goodput, RTT and number of timeouts are nearest to the mean of all runs."
     ),
-    "seed": "The start value of a run's random numbers; runs with the same seed are identical.",
+    "seed": (
+        "Random seed: the start value of the random numbers; runs with the same seed are identical."
+    ),
     "utilisation": "Percentage of the link's capacity that the flows used.",
 }
 

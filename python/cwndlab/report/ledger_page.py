@@ -1,4 +1,4 @@
-"""The page of a predictions ledger: a reliability diagram, scores and all entries.
+"""Write the page of a ledger of predictions: a reliability diagram, scores and all entries.
 
 The scores are computed for each class of networks. The page is one HTML file without scripts, so
 that it can be published as it is.
@@ -85,7 +85,7 @@ def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
 
 def _dot(each: Reliability) -> _Dot:
     words = (
-        f"{each.count} predictions of {probability(each.stated)}: "
+        f"{each.count} predictions with a probability of {probability(each.stated)}; "
         f"{probability(each.happened)} came true"
     )
     radius = min(4.0 + each.count**0.5, 14.0)
@@ -125,7 +125,7 @@ def _entry(each: LedgerEntry) -> dict[str, str]:
 
 
 def _change(logarithm: float) -> str:
-    """Convert a change of utility (a natural logarithm) into percent of the baseline's utility."""
+    """Convert a change in utility (a natural logarithm) to percent of the baseline's utility."""
     return f"{100 * math.expm1(logarithm):+,.1f} %"
 
 

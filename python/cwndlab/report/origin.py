@@ -32,7 +32,7 @@ class SetUp:
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of the results that a report shows; unknown parts are empty."""
+    """The origin of the results that a report shows; unknown parts are empty."""
 
     title: str
     description: str = ""
@@ -123,7 +123,7 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path relative to the working folder; a path outside this folder is unchanged."""
+    """Return a path relative to the working folder; a path outside this folder stays unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

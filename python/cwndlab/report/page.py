@@ -33,13 +33,13 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section of the page: its anchor, its heading, and its HTML for each setting."""
+    """A section of the page: its anchor, its heading, and its HTML for each network setting."""
 
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Number of a network setting (None: the whole study), and the section's HTML for this
-    setting."""
+    """Pairs of the number of a network setting (None for the whole study) and the section's HTML
+    for this setting."""
 
 
 def render(template: str, **values: object) -> Markup:
@@ -55,7 +55,7 @@ def assemble(
     styles: Mapping[str, Style],
     **values: object,
 ) -> str:
-    """Return the HTML of the whole page."""
+    """Return the HTML of the whole page of a report."""
     data = {
         "charts": charts,
         "algorithms": [

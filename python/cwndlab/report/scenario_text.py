@@ -1,4 +1,4 @@
-"""Describe a scenario in one line, for the top of the report, and as a list, for the end."""
+"""Describe a scenario: in one line for the top of the report, and as a list for its end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
 
 
 def _medium(path: Mapping[str, Any]) -> str:
-    """Return the name of the path's radio technology; empty for wired paths."""
+    """Return the name of the radio technology of a path; empty for wired paths."""
     if path["kind"] == "wifi":
         return "Wi-Fi"
     return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""

@@ -1,9 +1,9 @@
 """Define the types of a report's sections; other modules can add sections.
 
-A section has a title and a function that returns its content, or None for an empty section. A
-`SettingSection` is created once for each setting (cell) of the study, a `PageSection` once for
-each report. To add a section, write a module that defines the section as a constant, and insert
-this constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
+A section has a title and a function that returns its content, or None if the section is empty. A
+`SettingSection` appears once for each network setting of the study, a `PageSection` once in each
+report. To add a section, write a module that defines the section as a constant, and insert this
+constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ class Content:
 
 @dataclass(frozen=True)
 class SettingSection:
-    """A section about one setting; the page shows the sections of the selected setting."""
+    """A section about one network setting; the page shows the sections of the selected setting."""
 
     anchor: str
     title: str
@@ -50,7 +50,7 @@ Sections = tuple[SettingSection | PageSection, ...]
 def insert_after(
     sections: Sections, anchor: str, added: Iterable[SettingSection | PageSection]
 ) -> Sections:
-    """Return the sections with `added` inserted after the section whose anchor is `anchor`.
+    """Return the sections with `added` inserted after the section with the anchor `anchor`.
 
     Raises:
         ValueError: no section has this anchor.

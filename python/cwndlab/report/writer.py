@@ -54,10 +54,10 @@ SECTIONS: Sections = (
     MADE,
     WORDS,
 )
-"""The sections of a report, from top to bottom."""
+"""The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section with its content for each setting; None stands for the whole study."""
+"""A section, with its content for each network setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -92,7 +92,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report, from results and the evidence in their subfolders."""
+    """Return the input of a report, from results and from the evidence in their subfolders."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -126,7 +126,7 @@ def write_page(
     formats: Sequence[str] = FORMATS,
     sections: Sections = SECTIONS,
 ) -> Path:
-    """Write the page, the figures and the tables; the results are already compared."""
+    """Write the page, the figures and the tables of results that are already compared."""
     built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
     written = write_files(context, folder, formats)
@@ -140,7 +140,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Return the suffixes of the files to which the page links, by path without suffix."""
+    """Return, by path without suffix, the suffixes of the files to which the page links."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

@@ -3,8 +3,8 @@
 This package fills in all defaults except the defaults of links, which the compiled core fills in.
 The delay of a link applies to both directions unless `[reverse_link]` sets another delay. By
 default, a queue holds 1 BDP, computed from the rate of the link or from the mean rate of a trace.
-The minimum is the initial congestion window for a link with a rate, and 250 packets for a trace.
-Packets in a Mahimahi trace have 4 bytes of framing each.
+The minimum size of a queue is the initial congestion window for a link with a rate, and 250
+packets for a trace. Packets in a Mahimahi trace have 4 bytes of framing each.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
 
 @contextlib.contextmanager
 def _naming_bounds() -> Iterator[None]:
-    """Convert validation errors of the scenario to errors that name the value."""
+    """Convert validation errors of the scenario to errors that name the invalid value."""
     try:
         yield
     except ValidationError as error:
@@ -129,7 +129,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the runs that precede a measured run, one run per other algorithm.
+    """Return the flows of the runs that precede a measured run: one run per other algorithm.
 
     The order is that of `rotation`, beginning after the study's own algorithm.
     """
@@ -175,7 +175,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link that was converted to a network path, independently of a study."""
+    """A network path that was created from a link alone, without a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]

@@ -82,12 +82,12 @@ class AlgorithmReader:
         return self.find(self.references.get(name, name), key)
 
     def problem(self, algorithm: core.Algorithm) -> str:
-        """Return the reason why an algorithm cannot run; empty if the algorithm can run."""
+        """Return the reason why an algorithm cannot run, or "" if the algorithm can run."""
         return self.files[algorithm.name].problem if algorithm.name in self.files else ""
 
 
 def label_of(name: str) -> str:
-    """Return the name that results use for an algorithm, which may be built-in or in a file.
+    """Return the name that results use for an algorithm, which is built-in or in a file.
 
     Raises:
         UnknownNameError: no algorithm has this name.
@@ -122,7 +122,7 @@ def built_in_names() -> frozenset[str]:
 
 
 def describe_file(reference: str, folder: Path) -> FileAlgorithm:
-    """Return the description of an algorithm file, or the reason why the file cannot be used.
+    """Return the description of an algorithm file, or the reason why it cannot be used.
 
     Raises:
         AlgorithmError: the file does not exist, or no compiler is installed.

@@ -32,7 +32,7 @@ DEFAULT_ALGORITHM = "cubic"  # the default of Linux since 2.6.19
 def resolve_flows(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
-    """Return all flows, and the largest random start delay of each flow.
+    """Return all flows of a study, and the largest random start delay of each flow.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.
@@ -60,7 +60,7 @@ def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """An algorithm that one end of a flow runs, with its name in the study."""
+    """An algorithm that runs at one end of a flow, with its name in the study."""
 
     algorithm: core.Algorithm
     name: str
@@ -82,7 +82,7 @@ class _Ends:
         if name is None:
             message = (
                 'no algorithm is given; write, for example, algorithm = "cubic" '
-                "(cwndlab algorithm list)"
+                "(cwndlab algorithm list shows all names)"
             )
             raise FieldError(("algorithm",), message)
         place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if neither machine keeps it."""
+        """The machine that keeps its default algorithm; None if there is no such machine."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -255,5 +255,7 @@ def _client(name: str, key: KeyPath) -> dict[str, int]:
     """Return the size and the maximum number of outstanding requests of an SFTP client."""
     client = sftp_clients().get(name)
     if client is None:
-        raise FieldError(key, f"no such client; the known clients are {', '.join(sftp_clients())}")
+        raise FieldError(
+            key, f"there is no such SFTP client; the known clients are {', '.join(sftp_clients())}"
+        )
     return {"request_bytes": client.request_bytes, "outstanding": client.outstanding}

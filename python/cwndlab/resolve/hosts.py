@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the network device that the study describes at `key`; None without a device.
+    """Return the network device that the study describes at `key`, or None.
 
     Raises:
         FieldError: the name is unknown, or a key is missing.

@@ -1,7 +1,7 @@
 """Create the network path of a scenario from links, presets and recordings.
 
-The compiled core creates the path but does not open files: `LinkFiles` opens files for the core and
-keeps the recordings that it has read.
+The compiled core creates the path but does not open files. `LinkFiles` opens files for the core,
+and keeps the recordings that it has read.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """Return a table with all keys of `link` and its preset, and a mapping of its numeric values.
+    """Return a table of all keys of `link` and its preset, and a mapping of the numeric values.
 
     The table contains the full forms of abbreviated keys. The mapping contains the numeric values
     in their smallest units, by the paths of their keys, such as `link.cell.user.downlink`.

@@ -2,10 +2,10 @@
 
 A preset contains a title and a `[link]`. It may contain a `[reverse_link]` and tables
 `[period.NAME]` with the keys that differ at certain times of day. `[sources]` states the origin of
-each value with one of the keys `source`, `assumed` and `calibrated_to`; the last of these names the
-published result to which the value was fitted. Each assumed value has a range in `[ranges]`, or
-`[fixed]` states why the value has no range. The compiled core reads the keys of links; this module
-reads all other keys.
+each value with one of the keys `source`, `assumed` and `calibrated_to`. The key `calibrated_to`
+names the published result to which the value was fitted. Each assumed value has a range in
+`[ranges]`, or `[fixed]` states why the value has no range. The compiled core reads the keys of
+links; this module reads all other keys.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """The source of the value, the reason for assuming it, or the result used for fitting."""
+        """The source of the value, the reason for assuming it, or the result used to fit it."""
         return str(getattr(self, self.kind))
 
 
@@ -77,7 +77,7 @@ class Preset(Model):
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="ranges of the assumed values; each key names a range"
+        default={}, description="ranges of the assumed values; each key is the name of a range"
     )
     fixed: dict[str, str] = Field(
         default={},
@@ -96,7 +96,7 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a value; None if `sources` does not list the value."""
+        """Return the origin of a value, or None if `sources` does not list the value."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueSize:
-    """The limit of a drop-tail queue in front of a link with a limited rate."""
+    """The limit of a drop-tail queue in front of a link whose rate is limited."""
 
     packets: int
     bdp: float
@@ -59,8 +59,8 @@ def size_of(
     """Return the size of a wired link's queue in packets; None if that size is undefined.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
-    wire has no rate. `server_ns` is a part of the path's one-way delay; default queue sizes ignore
-    this part.
+    wire has no rate. `server_ns` is the part of the path's one-way delay that default queue sizes
+    ignore.
     """
     rates = {
         name: mean_rate_bits_per_sec(trace)
@@ -77,7 +77,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the queue limit of the slowest wired link in one direction; None without a limit."""
+    """Return the queue limit of the slowest wired link in one direction, or None."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

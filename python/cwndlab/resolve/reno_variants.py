@@ -37,12 +37,12 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm that this name selects; for variants such as Tahoe, this is `reno`."""
+    """Return the algorithm that a name selects; for variants such as Tahoe, this is `reno`."""
     return ALGORITHM if name in _CHOICES else name
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """Return the stack settings that a variant of Reno changes; empty for other names.
+    """Return the stack settings that a variant of Reno changes; none for other names.
 
     Raises:
         CwndlabError: the stack does not support the variant.

@@ -19,7 +19,7 @@ _MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings that explain how to read the file of a trace; a study sets them in `[link]`."""
+    """Settings that say how to read the file of a trace; a study sets them in `[link]`."""
 
     column: str | None = None
     unit: str | None = None

@@ -1,4 +1,4 @@
-"""Read blocks of rows; a block is part of one table, in its own file or in a journal."""
+"""Read blocks of rows; a block is a part of one table, in its own file or in a journal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run; the rows of a damaged, failed or disturbed run are not valid."""
+"""Status of a run in the history; the rows of lost, failed or disturbed runs are not valid."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -43,7 +43,7 @@ _ENTRIES_AT_ONCE = 1 << 12
 _NOT_HERE, _LOST_HERE = -1, -2  # in place of a journal's number
 
 Entry = dict[str, Any]
-"""Record of one attempt to execute a run: key, status, time, computer and other facts."""
+"""Record of one attempt at a run: its key, status, time, computer and other facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Block:
     table: str
     path: Path
     at: int | None = None
-    """Offset of the block in its journal, in bytes; None if the block is a separate file."""
+    """Offset in bytes of the block in its journal; None if the block is a separate file."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:
@@ -67,7 +67,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks of rows, and the positions of each run's valid rows in them."""
+    """Blocks of rows, and the position of each run's valid rows in the blocks."""
 
     files: tuple[Block, ...]
     runs: pl.DataFrame
@@ -99,7 +99,7 @@ class Blocks:
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """Return the combination of these blocks and the blocks `more`, in this order."""
+        """Return these blocks, followed by the blocks in `more`."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
@@ -136,16 +136,16 @@ class _RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """Content of the journals, which is newer than the tables."""
+    """Content of the journals: runs that finished after the tables were last written."""
 
     done: NDArray[np.bool_]
-    """Array that contains, for each run, whether the journals contain the run's valid rows."""
+    """Array with an entry for each run: whether the journals contain valid rows of the run."""
     lost: NDArray[np.bool_]
-    """Array that contains, for each run, whether the run's rows were lost."""
+    """Array with an entry for each run: whether the rows of the run were lost."""
     blocks: Blocks
-    """The rows of the runs for which `done` is true."""
+    """The rows of those runs for which `done` is true."""
     files: dict[str, str]
-    """SHA-256 of the files that belong to single runs, by file name."""
+    """SHA-256 of the files that belong to single runs, by the name of the file."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
@@ -185,7 +185,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Yield the records of attempted runs from the journals, in order of time and in batches."""
+    """Yield the records of attempts at runs from the journals, in batches and in order of time."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):
@@ -197,7 +197,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return history entries as a table; the column `facts` contains other facts as JSON."""
+    """Return history entries as a table, whose column `facts` contains other facts as JSON."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}

@@ -1,4 +1,4 @@
-"""Describe columns of results: title, unit, explanation, and whether higher or lower is better.
+"""Describe columns of results: title, unit, explanation, and which values are better.
 
 The end of a column's name determines its unit, so that unit and name cannot disagree. The compiled
 core (`core.columns`) defines name, unit and type of the columns that the simulator returns;
@@ -18,7 +18,7 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """The way to combine a column's values of several flows into one value."""
+    """The way to combine the values of several flows in a column into one value."""
 
     SUM = "sum"
     """Sum over all flows; used for counts."""
@@ -30,7 +30,7 @@ class Together(Enum):
 
 
 class Better(Enum):
-    """Whether higher or lower values of a column are better."""
+    """Whether higher or lower values of a column are better, or neither."""
 
     HIGHER = "higher"
     LOWER = "lower"

@@ -1,8 +1,8 @@
 """Write the tables of a study, which contain the rows of all finished runs in order.
 
-The same runs always result in files with the same bytes: neither the order in which the runs
-finish nor the number of machines and sessions matters. Rows are read and written in pieces, so
-that memory use does not grow with the size of the study.
+The same runs always result in files with the same bytes: the bytes depend neither on the order in
+which the runs finish nor on the number of machines and sessions. Rows are read and written in
+pieces, so that memory use does not grow with the size of the study.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table; a file of this size has some megabytes."""
+"""Approximate number of values in one file of a table; such a file has a size of some
+megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
 
 Write = Callable[[str, bytes], None]
-"""Function that writes a file with a given name and content."""
+"""Function that writes a file, given the name and the content of the file."""
 
 
 class Rows:
     """Rows of one table, collected from all blocks in the order of the runs."""
 
     def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
-        """Find the rows of the runs whose numbers are in `order`."""
+        """Find the rows of the runs whose numbers are listed in `order`."""
         self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
         self._values = 0
@@ -93,7 +94,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows to the table; `runs` contains the matrix rows of the runs they belong to."""
+        """Add rows to the table; `runs` contains, for each row, the matrix row of its run."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)

@@ -1,4 +1,4 @@
-"""Read a folder of results, whose content the module `results.writer` describes."""
+"""Read a folder of results; the module `results.writer` describes the content of the folder."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Folder:
     """The content of a results folder at the time when it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
-        """Open a folder with a manifest that the caller has read."""
+        """Open a folder whose manifest the caller has already read."""
         self.path = path
         self.study = manifest.study
         self.manifest = manifest
@@ -77,7 +77,7 @@ class Folder:
             near = _results_within(path)
             hint = f"; did you mean {near}?" if near else "; `cwndlab run STUDY` creates results"
             if path.is_dir():
-                what = "holds no results"
+                what = "contains no results"
             else:
                 what = "is not a folder" if path.exists() else "there is no such folder"
             msg = f"{path}: {what}{hint}"
@@ -107,7 +107,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a table that is one file, a few thousand rows at a time."""
+        """Yield the rows of a table that is a single file, a few thousand rows at a time."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -144,14 +144,14 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return subfolder and name of each table, also for runs that have left the study."""
+        """Return the subfolder and the name of each table, including tables of former runs."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of all runs; runs of the study are numbered by their position in the matrix."""
+        """Numbers of all runs; the number of a run of the study is its position in the matrix."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
@@ -183,7 +183,7 @@ class Folder:
         return self.numbering.keys(np.flatnonzero(self.is_done()))
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Return, for each run number, whether the run is finished."""
+        """Return an array that states, for each run number, whether the run is finished."""
         logged = self.logged
         done = np.zeros(len(self.numbering), np.bool_)
         for tried in self._pieces(HISTORY, ["run", "status"]):
@@ -213,7 +213,7 @@ def is_part(name: str) -> bool:
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
-    """Return those journals of a folder whose numbers are `first` or higher, in rising order."""
+    """Return the journals of a folder whose numbers are at least `first`, in ascending order."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
     except FileNotFoundError:  # another process removed the folder or a file
@@ -222,7 +222,7 @@ def journals_of(path: Path, first: int) -> list[Path]:
 
 
 def _results_within(path: Path) -> Path | None:
-    """Return a direct subfolder of `path` that contains results; None if none does."""
+    """Return a direct subfolder of `path` that contains results, or None."""
     try:
         return next(
             (child for child in sorted(path.iterdir()) if (child / MANIFEST).exists()), None

@@ -6,7 +6,7 @@ record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and
 
 The head is JSON; the body consists of the record's blocks, one after the other. A process that is
 killed may leave an incomplete record at the end, which is ignored. A complete record survives the
-end of the process. The log is synced to disk once a second; after that, the record also survives a
+end of the process. The log is synced to disk once a second; a synced record also survives a
 failure of the machine.
 """
 
@@ -72,8 +72,8 @@ class Journal:
         """Append a record to the log, and return the offset of the record's body.
 
         Raises:
-            OSError: the record could not be written, and its written part was removed; or an
-                earlier record could not be synced.
+            OSError: the record could not be written (its written part was removed), or an earlier
+                record could not be synced.
         """
         text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
         digest = hashlib.sha256(text)

@@ -1,4 +1,4 @@
-"""Lock a results folder, and raise clear errors if a folder cannot be written."""
+"""Lock a results folder, and explain errors that occur if a folder cannot be written."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Convert errors of a full disk or a read-only folder to errors that name a remedy."""
+    """Convert errors of a full disk or a read-only folder into errors that name a remedy."""
     try:
         yield
     except OSError as error:
@@ -78,7 +78,7 @@ def naming_failures(path: Path) -> Iterator[None]:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Raise an error if a folder contains files but no results.
+    """Raise an error if a path is not suitable for results.
 
     Raises:
         ResultsError: `path` is a file, or a folder that contains files but no results.

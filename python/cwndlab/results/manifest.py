@@ -25,9 +25,9 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder with the files of a commit that is final. Each of these files replaces the file of the
-same name in the results folder; if cwndlab is killed before it has moved all files, the next
-process moves the rest."""
+"""Folder with the files of a commit that is final. Each file in it replaces the file of the same
+name in the results folder. If cwndlab is killed before it has moved all files, the next process
+moves the rest."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -42,8 +42,8 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns that are copied from the matrix (list of runs), so that a
-    reader can use a table without any other file."""
+    """For each table, the columns that are copied from the list of runs (matrix), so that readers
+    can use the table without any other file."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 
@@ -62,7 +62,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`; None without a manifest.
+    """Return the manifest of `folder`, or None if the folder has no manifest.
 
     Raises:
         DamagedResultsError: the manifest or its copy is damaged.

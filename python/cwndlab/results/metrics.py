@@ -65,7 +65,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def relative_to_best_pct(values: pl.Series, *, is_higher_better: bool = True) -> pl.Series:
-    """Return the difference of each value from the best value, in percent of the best."""
+    """Return the difference of each value from the best value, in percent of the best value."""
     best = values.max() if is_higher_better else values.min()
     return 100 * (values - best) / best
 
@@ -89,11 +89,11 @@ def most_representative_run(
 def together(name: str, columns: Collection[str]) -> pl.Expr:
     """Return a Polars expression that combines a column's values over a group of flows.
 
-    Counts are added. A rate is the data of all flows, divided by the time during which at least one
-    flow was measured; therefore the rates of simultaneous flows add up, and the rates of
-    consecutive flows do not. (A flow is measured for the last `window_s` seconds before `end_s`; if
-    a flow has no value in these columns, all flows are assumed to be simultaneous.) All other
-    columns are averaged.
+    Counts are added. A rate is the data of all flows, divided by the time during which at least
+    one flow was measured; therefore the rates of simultaneous flows add up, and the rates of
+    consecutive flows do not. (A flow is measured during the last `window_s` seconds before
+    `end_s`. If a flow has no value in these columns, all flows are assumed to be simultaneous.)
+    All other columns are averaged.
 
     Args:
         name: a column of flows.

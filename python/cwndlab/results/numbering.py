@@ -34,7 +34,7 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return how many keys of runs are numbered."""
+        """Return the number of keys that have been numbered."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:

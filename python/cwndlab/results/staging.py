@@ -1,9 +1,9 @@
 """Replace several files of a folder atomically.
 
-New files are written into the folder `.aside` and synced; renaming this folder to `.commit` makes
-the change final. Then the files are moved to their final places; if the process is killed, a later
-process moves them. Readers look into `.commit` first, and therefore see either all new files or
-none.
+New files are written into the folder `.aside` and synced to disk; renaming this folder to
+`.commit` makes the change final. Then the files are moved to their final places; if the process is
+killed, a later process moves them. Readers look into `.commit` first, and therefore see either all
+new files or none.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Write the entries of a folder to disk."""
+    """Sync the entries of a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
 """Encode tables as Parquet files whose bytes depend only on the content of the tables.
 
-The module `columns` defines the types of columns. Therefore a column without values has the same
-type as in other files, and all files of a table can be read together.
+The module `cwndlab.results.columns` defines the types of columns. Therefore a column without
+values has the same type as in other files, and all files of a table can be read together.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files, whose names are used literally.
+    """Return the rows of Parquet files as a lazy frame; file names are used literally.
 
     Polars would expand `*`, `?` and `[`, as well as `~` and `file:` at the beginning of a path.
     """
@@ -139,7 +139,7 @@ def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return columns of a Parquet file, whose name is used literally."""
+    """Return columns of a Parquet file; the file name is used literally."""
     wanted = None if columns is None else list(columns)
     return pl.read_parquet(path.absolute(), columns=wanted, memory_map=False, glob=False)
 

@@ -1,8 +1,8 @@
 """Read `struct tcp_info`, the kernel's state of a connection (tcp(7), linux/tcp.h).
 
-Newer kernels append fields, and each kernel returns only the fields that it knows; an unknown
-field is absent, never 0. The backends that run on kernels fill the table `tcp_info` from this
-struct, with one row every 10 ms for each end of a flow.
+Newer kernels append fields, and each kernel returns only the fields that it knows. A field that
+the kernel does not know is absent, never 0. The backends that run on kernels fill the table
+`tcp_info` from this struct, with one row every 10 ms for each end of a flow.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 MAX_BYTES = 256
 INFINITE_SSTHRESH = 0x7FFF_FFFF
 
-_LAYOUT = (
-    ("B", "state ca_state retransmits probes backoff options window_scales flags"),
-    ("I", "rto_us ato_us snd_mss rcv_mss unacked sacked lost retrans fackets"),
-    ("I", "last_data_sent_ms last_ack_sent_ms last_data_recv_ms last_ack_recv_ms pmtu"),
-    ("I", "rcv_ssthresh rtt_us rttvar_us snd_ssthresh snd_cwnd advmss reordering"),
-    ("I", "rcv_rtt_us rcv_space total_retrans"),
-    ("Q", "pacing_rate max_pacing_rate bytes_acked bytes_received"),
-    ("I", "segs_out segs_in notsent_bytes min_rtt_us data_segs_in data_segs_out"),
-    ("Q", "delivery_rate busy_time_us rwnd_limited_us sndbuf_limited_us"),
-    ("I", "delivered delivered_ce"),
-    ("Q", "bytes_sent bytes_retrans"),
-    ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash"),
-    ("H", "total_rto total_rto_recoveries"),
-    ("I", "total_rto_time_ms"),
-)
+_LAYOUT = """
+B state ca_state retransmits probes backoff options window_scales flags
+I rto_us ato_us snd_mss rcv_mss unacked sacked lost retrans fackets
+I last_data_sent_ms last_ack_sent_ms last_data_recv_ms last_ack_recv_ms pmtu
+I rcv_ssthresh rtt_us rttvar_us snd_ssthresh snd_cwnd advmss reordering
+I rcv_rtt_us rcv_space total_retrans
+Q pacing_rate max_pacing_rate bytes_acked bytes_received
+I segs_out segs_in notsent_bytes min_rtt_us data_segs_in data_segs_out
+Q delivery_rate busy_time_us rwnd_limited_us sndbuf_limited_us
+I delivered delivered_ce
+Q bytes_sent bytes_retrans
+I dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash
+H total_rto total_rto_recoveries
+I total_rto_time_ms
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class _Field:
 def _fields() -> tuple[_Field, ...]:
     found = []
     at = 0
-    for letter, names in _LAYOUT:
+    for letter, *names in map(str.split, _LAYOUT.strip().splitlines()):
         size = struct.calcsize(f"={letter}")
         at = -(-at // size) * size  # a field is aligned to its size
-        for name in names.split():
+        for name in names:
             found.append(_Field(name, letter, at, at + size))
             at += size
     return tuple(found)
@@ -70,7 +70,7 @@ def read(connection: socket.socket) -> bytes:
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """Return the fields that all `answers` of the kernel contain, as columns by name."""
+    """Return those fields that all `answers` of the kernel contain, as columns by name."""
     if not answers:
         return {}
     length = min(map(len, answers))
@@ -91,7 +91,7 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """Return, by name, the fields in one answer of the kernel."""
+    """Return the fields in one answer of the kernel, by name."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 

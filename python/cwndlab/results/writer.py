@@ -1,19 +1,14 @@
 """Write results to disk, without loss of finished runs if the process is killed.
 
-```
-results/ID/
-  manifest.json      the format's version, and the SHA-256 of every file below
-  study.toml         the study, with paths that lead into this folder
-  scenarios.parquet  the resolved scenario of each combination of the study's factors
-  matrix.parquet     the runs of the study: key, cell, factors, repetition, seed
-  traces/ presets/ algorithms/  the files to which the study refers
-  runs/ flows/ links/ ...       the tables: files of some megabytes, in the order of the matrix
-  files/KEY/         files of a run other than tables, such as a capture
-  failed/KEY.json    the reason why a run failed
-  set-aside/KEY-N/   the tables of a run that was disturbed and therefore repeated
-  history.parquet    start time, computer and duration of each attempt at a run
-  journal/N.log      finished runs that are not in the tables yet
-```
+``` results/ID/ manifest.json the format's version, and the SHA-256 of every file below study.toml
+the study, with paths that lead into this folder scenarios.parquet the resolved scenario of each
+combination of the study's factors matrix.parquet the runs of the study: key, cell, factors,
+repetition, seed traces/ presets/ algorithms/ the files to which the study refers runs/ flows/
+links/ ... the tables: files of some megabytes, in the order of the matrix files/KEY/ files of a
+run other than tables, such as a capture failed/KEY.json the reason why a run failed
+set-aside/KEY-N/ the tables of a run that was disturbed and therefore repeated history.parquet
+start time, computer and duration of each attempt at a run journal/N.log finished runs that are not
+in the tables yet ```
 
 A finished run is committed by appending it to a journal. When a session (a process that writes
 into the folder) ends, the tables are rewritten from the old tables and the journals, and the
@@ -199,7 +194,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run, which are valid only after a call of `commit_all`."""
+        """Store rows of an unfinished run, which become valid when `commit_all` is called."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -220,7 +215,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Store the files of a run in `set-aside/KEY-ATTEMPT`, because the run will be repeated."""
+        """Store the files of a run that will be repeated, in `set-aside/KEY-ATTEMPT`."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
@@ -257,8 +252,8 @@ class Writer:
             manifest = restored_manifest(self.path)
             if manifest is None:
                 msg = (
-                    f"{error}; without this file, cwndlab cannot check the folder; choose "
-                    "another folder with --results"
+                    f"{error}; without this file, cwndlab cannot check the content of the "
+                    "folder; choose another folder with --results"
                 )
                 raise ResultsError(msg) from None
             self.damaged = list(error.names)
@@ -267,8 +262,8 @@ class Writer:
             Staging(self.path).publish(manifest)
         if manifest.study != self._study_id:
             msg = (
-                f"{self.path}: holds results of the study {manifest.study!r}, "
-                f"not of {self._study_id!r}; name another folder with --results"
+                f"{self.path}: contains results of the study {manifest.study!r}, not of "
+                f"{self._study_id!r}; name another folder with --results"
             )
             raise ResultsError(msg)
         self._manifest = manifest
@@ -280,7 +275,7 @@ class Writer:
         self._tidy(folder)
 
     def _mend(self, folder: Folder) -> None:
-        """Mark runs with damaged rows as unfinished."""
+        """Mark runs whose rows were in damaged files as unfinished."""
         entries = []
         if HISTORY in self.damaged:
             flows = [part for part in folder.parts("flows") if part.name not in self.damaged]

@@ -1,1 +1,1 @@
-"""Run studies: divide them into tasks, compute the tasks, store results and show progress."""
+"""Run studies: divide them into tasks, compute the tasks, store results, and show progress."""

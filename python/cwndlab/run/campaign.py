@@ -75,7 +75,7 @@ def run_study(
         cores: number of cores for which the cost of a simulation is estimated.
         report: function that creates the progress display from the title, the total number of runs
             and the number of finished runs.
-        again: the command that continues the study after an interruption.
+        again: command, for messages, that continues the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
@@ -136,7 +136,7 @@ class _Campaign:
         self._last_failure = ""
 
     def safe(self) -> str:
-        """Return a phrase that states how many runs are stored."""
+        """Return a phrase that states how many runs are safely stored."""
         is_done = self._writer.is_done()
         verb = "is" if 1 in {is_done.size, int(is_done.sum())} else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} stored"
@@ -160,7 +160,7 @@ class _Campaign:
             yield run
 
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the results of the runs of a batch that will not be tried again."""
+        """Store the results of those runs in a batch that will not be tried again."""
         entries = []
         self._last_failure = ""
         for outcome in batch.outcomes:
@@ -215,7 +215,7 @@ def _named(run: Run) -> str:
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
-    """Yield, for each run, a task that an executor can compute."""
+    """Yield one task for each run; an executor can compute the task."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()
@@ -246,7 +246,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of link files and presets; store the new names of renamed files in `names`.
+    """Return copies of link files and presets; put the new names of renamed files into `names`.
 
     A file below the study's folder keeps its relative path in the results folder. The copies are
     only for people to read; the stored scenarios contain the values that the runs used.
@@ -289,7 +289,7 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
 
 
 def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
-    """Yield the table of a study's runs (its matrix) in pieces of limited size."""
+    """Yield the table of all runs of a study (its matrix) in pieces of limited size."""
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
     labels = {}
     for name in matrix.columns:

@@ -55,7 +55,7 @@ class Cost:
 
     @property
     def is_worth_saying(self) -> bool:
-        """True if the cost is large enough to be printed before the study runs."""
+        """True if the cost is large enough to be printed before the study is run."""
         return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
 
     def sentence(self, cores: int) -> str:
@@ -110,7 +110,7 @@ def cost_of_run(resolved: Resolved) -> Cost:
 
 
 def _packets(resolved: Resolved, length_s: float) -> float:
-    """Return an upper bound of the number of data packets that the flows of a run send."""
+    """Return an upper limit of the number of data packets that all flows of a run send."""
     path = resolved.scenario.path
     if has_medium(path) or isinstance(path, LivePath):
         return 0.0  # the time per simulated second of a medium includes the packets
@@ -123,7 +123,7 @@ def _packets(resolved: Resolved, length_s: float) -> float:
 
 
 def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
-    """Return the number of packets that an application sends; infinite if it never ends."""
+    """Return the number of packets that an application sends; infinite if it never stops."""
     match flow.application:
         case apps.Sized() | apps.Http() | apps.Sftp():
             return flow.application.bytes * 8 / _PACKET_BITS

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch in seconds. With longer batches, a killed process loses more work."""
+"""Target duration of a batch in seconds. If a process is killed, it loses the work of its current
+batch."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -55,20 +56,20 @@ class Task:
 
     @property
     def is_apart(self) -> bool:
-        """True if the task needs a separate process."""
+        """True if the task must be computed in a separate process."""
         return bool(self.programs or self.problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a task: its success or error and its duration, without its tables."""
+    """The outcome of a task: success or error, and duration; the tables are stored elsewhere."""
 
     key: str
     error: str | None
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts about the run for the history, such as the lateness of the emulated link."""
+    """Further facts about the run for the history, such as how late the emulated link was."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -88,7 +89,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the recordings of a long run; the last part is in the run's `Batch`."""
+    """A part of the recordings of a long run; the last part is in the `Batch` of the run."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -98,7 +99,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message that does not concern a single run, and files that are stored with the results."""
+    """A message that does not concern a single run, with files that are stored with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -126,7 +127,8 @@ def compute(
         tasks: the tasks.
         objects: compiled shared objects and source files of the tasks' algorithms, by name.
         stop: flag that cancels the batch; the batch then contains the runs finished so far.
-        take: called with parts of a long run's recordings, so that they can be written early.
+        take: function that is called with parts of a long run's recordings, so that they can be
+            written early.
     """
     keys = [task.key for task in tasks]
     traces = {name: content for task in tasks for name, content in task.traces.items()}
@@ -179,7 +181,10 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Run a task by calling `files`, which returns the task's files and may add to `notes`."""
+    """Run a task by calling `files`.
+
+    `files` returns the files of the task, and may add facts to `notes`.
+    """
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -236,7 +241,7 @@ class _Crew:
     """Threads that receive tasks from one iterator and put batches into one queue.
 
     All threads must end before the process ends. Otherwise, the interpreter would kill a thread
-    when it returns from compiled code, which would crash the process.
+    that returns from compiled code, which would crash the process.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
@@ -300,7 +305,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next task, or several tasks if their total weight is at most `weight`."""
+        """Return the next task, or several tasks whose total weight is at most `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

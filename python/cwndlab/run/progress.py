@@ -60,7 +60,7 @@ class Silent:
 
 
 class EachRun:
-    """A progress display with one line for each finished run, for runs in real time."""
+    """A progress display for runs in real time: one line for each finished run."""
 
     def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
         """Create a progress display that prints its lines with the function `say`."""

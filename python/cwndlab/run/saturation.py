@@ -31,7 +31,7 @@ _NS_PER_MS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """Recording of one direction of a link that packets of 1500 bytes saturate."""
+    """A recording of one direction of a link that is saturated with packets of 1500 bytes."""
 
     duration_ns: int
     at_ns: npt.NDArray[np.uint64]  # when each packet arrived
@@ -55,7 +55,7 @@ class Saturated:
         return len(self.at_ns) * PACKET_BYTES * 8 / 1e6 / seconds
 
     def rates_mbit_s(self, bin_ms: int) -> npt.NDArray[np.float64]:
-        """Return the mean rate in each interval of `bin_ms` milliseconds."""
+        """Return the mean rate, in Mbit/s, in each interval of `bin_ms` milliseconds."""
         bins = max(self.duration_ns // (bin_ms * _NS_PER_MS), 1)
         counts = np.bincount(
             (self.at_ns // np.uint64(bin_ms * _NS_PER_MS)).astype(np.int64), minlength=bins
@@ -85,8 +85,8 @@ def saturate(
     """
     if user > 1 and not has_medium(resolved.path):
         msg = (
-            f"there is no user {user}: only cells and Wi-Fi channels have several users; omit the "
-            "number of the user"
+            f"there is no user {user}: only cells and Wi-Fi channels have several users; omit "
+            "the number of the user"
         )
         raise LinkError(msg)
     scenario = resolved.scenario(duration_ns, seed)

@@ -1,4 +1,4 @@
-"""The only definition of studies and scenarios.
+"""Define the content of study files and scenarios; this package is the only definition.
 
 `study` and `link` define the content of study files; `scenario` defines the simulator's input.
 `cwndlab.resolve` converts a study to canonical scenarios in whole SI units.

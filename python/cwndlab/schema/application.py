@@ -1,4 +1,4 @@
-"""Applications of a flow, in whole SI units and in the form used in study files."""
+"""Define the applications of a flow, in whole SI units and in the form used in study files."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Paced(Model):
 
 
 class WindowedFile(Model):
-    """A file sent in blocks; only a limited number of blocks may await acknowledgement."""
+    """A file sent in blocks; a limited number of blocks may be unacknowledged at any time."""
 
     kind: Literal["windowed_file"] = "windowed_file"
     request_bytes: _Size = Field(description="size of each block of the file")
@@ -174,7 +174,7 @@ class Web(Model):
 
 
 class Video(Model):
-    """A video sent in chunks; the client chooses each chunk's rate by the amount of buffered video.
+    """A video sent in chunks; the client chooses the rate of each chunk by its buffer level.
 
     The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
     buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for
@@ -264,7 +264,7 @@ Application = Annotated[
     Field(discriminator="kind"),
 ]
 APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in(Application)}
-"""The model of each kind of application, by the name of the kind."""
+"""The model of each kind of application, by the name of the kind, such as `bulk`."""
 
 
 def _written(model: type[Model]) -> type[Model]:
@@ -273,7 +273,8 @@ def _written(model: type[Model]) -> type[Model]:
     if model is not Sftp:
         return form
     description = (
-        f"SFTP client, which determines size and number of requests: {', '.join(sftp_clients())}"
+        "SFTP client, which determines the size and the number of outstanding requests: "
+        f"{', '.join(sftp_clients())}"
     )
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)

@@ -1,4 +1,4 @@
-"""The base class of all models, and the types of their numbers and flags."""
+"""Define the base class of all models, and the types of their numbers and flags."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""A whole number; the values "3", true and 3.0 are refused."""
+"""Type of a whole number; the values "3", true and 3.0 are refused."""
 TrueOrFalse = Annotated[bool, Strict()]
-"""True or false; the values "yes" and 1 are refused."""
+"""Type of a flag; the values "yes" and 1 are refused."""
 Count = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
 Packets = Annotated[Whole, Field(ge=0, le=2**32 - 1)]
 Ppb = Annotated[Whole, Field(ge=0, le=10**9)]
@@ -23,5 +23,5 @@ class Model(BaseModel):
 
 
 def canonical_json(value: object) -> str:
-    """Return the canonical JSON of a value: equal values give the same text."""
+    """Return the canonical JSON of a value; equal values give the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

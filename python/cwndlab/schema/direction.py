@@ -1,4 +1,4 @@
-"""The two directions of data over a link."""
+"""Define the two directions in which data can cross a link."""
 
 from __future__ import annotations
 

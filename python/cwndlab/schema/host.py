@@ -1,4 +1,4 @@
-"""Devices and queues between a machine's sockets and the link, defined in SI units.
+"""Define the devices and queues between a machine's sockets and the link, in SI units.
 
 The form used in study files is derived from these definitions.
 """

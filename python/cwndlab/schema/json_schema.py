@@ -13,7 +13,7 @@ _BOTH = ("link", "reverse_link", "application")  # may also be a single string i
 
 
 def study_schema() -> dict[str, Any]:
-    """The schema of a study file."""
+    """Return the JSON Schema of study files."""
     schema = StudyModel.model_json_schema(mode="validation")
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
@@ -40,7 +40,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def users_schema() -> dict[str, Any]:
-    """The schema of a file of users."""
+    """Return the JSON Schema of users files."""
     schema = WrittenPopulation.model_json_schema(mode="validation")
     properties = schema["$defs"]["WrittenClass"]["properties"]
     text = {
@@ -58,13 +58,13 @@ def users_schema() -> dict[str, Any]:
 
 
 def schema_text(of: Literal["study", "users"]) -> str:
-    """Return the schema as the text of its file in docs/reference/."""
+    """Return a JSON Schema as the text of its file in docs/reference/."""
     schema = study_schema() if of == "study" else users_schema()
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """Return the definitions of the models and of the core's links.
+    """Return the definitions of all models, and of the links that the Rust core defines.
 
     The description of a table also describes the table's key `kind`. A string such as `"bulk"` is
     allowed wherever a table for an application is allowed.
@@ -81,5 +81,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Refer to the definition of a network link, in place of the field's placeholder schema."""
+    """Return a reference to the definition of links, for the field's placeholder schema."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

@@ -1,7 +1,7 @@
-"""A link in the form used in study files: `[link]`, `[reverse_link]`, or one line of text.
+"""Represent links in the form of study files: `[link]`, `[reverse_link]`, or a line of text.
 
-The core (`crates/texts`) defines the keys of links and their meaning. In this module, a link is a
-single value of a study, whose keys the core has checked.
+The Rust core (`crates/texts`) defines the keys of links and their meaning. In this module, a link
+is a single value of a study, whose keys the core has checked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Link:
 
     @property
     def preset(self) -> str | None:
-        """Name of the preset or TOML file on which the link is based; None without such a file."""
+        """Name of the preset or TOML file on which the link is based; None if there is none."""
         return self.table.get("preset")
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Place and time of a study's measurements on a real network."""
+"""Define the place and time of a study's measurements on a real network."""
 
 from __future__ import annotations
 

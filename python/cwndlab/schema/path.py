@@ -1,4 +1,4 @@
-"""The path of a scenario, as the core produces it: wires, a radio cell or a Wi-Fi channel.
+"""Represent the path of a scenario, as the Rust core produces it: wires, a cell or Wi-Fi.
 
 The core defines the keys, units and defaults of a path (`crates/texts`; `crates/link` reads them);
 this module only gives access to them. Only the path of a real network is defined in Python.

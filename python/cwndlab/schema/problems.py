@@ -1,4 +1,4 @@
-"""Validation errors for the user: the key, its problem, and how to correct it."""
+"""Describe validation errors for the user: the key, the problem, and how to correct it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FieldError(ValueError):
 
 
 class DocumentError(ValueError):
-    """Invalid values in a part of a document that the core has read."""
+    """Invalid values that the Rust core has found in a part of a document."""
 
     def __init__(self, problems: list[FieldError]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
@@ -128,12 +128,12 @@ def plain_message(details: ErrorDetails) -> str:
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that a document may contain at `location`."""
+    """Return the keys that a document may contain in the table at `location`."""
     return sorted({key for model_ in _models_at(model, location) for key in model_.model_fields})
 
 
 def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Return the description of the key at `location`; empty without a description."""
+    """Return the description of the key at `location`; empty if it has no description."""
     fields = (
         inner.model_fields.get(str(location[-1])) for inner in _models_at(model, location[:-1])
     )
@@ -151,7 +151,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotations of `part`, a key or a position, inside a type annotation."""
+    """Return the annotations of one part (a key or a position) inside a type annotation."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

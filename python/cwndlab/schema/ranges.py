@@ -1,4 +1,4 @@
-"""The ranges of assumed values, in the form used in presets and `data/ranges.toml`.
+"""Define the ranges of assumed values, as written in presets and in `data/ranges.toml`.
 
 ```toml
 [ranges.queue]
@@ -22,7 +22,7 @@ _FEWEST_CHOICES = 2
 
 
 class Basis(Model):
-    """Origin of a range or a weight: published, invented, or a mixture of both."""
+    """Origin of a range or of a weight: published, invented, or partly invented."""
 
     source: str | None = Field(
         default=None,
@@ -38,15 +38,15 @@ class Basis(Model):
     def _has_one(self) -> Self:
         if self.source is None and self.invented is None:
             msg = (
-                'name the "source" of the values, or list under "invented" '
-                "the values without a source"
+                'state the "source" of the values, or list the values without a source under '
+                '"invented"'
             )
             raise ValueError(msg)
         return self
 
     @property
     def basis(self) -> str:
-        """The source, followed by "invented:" and the parts that have no source."""
+        """The source of the range or weight, followed by the list of its invented parts."""
         invented = self.invented and f"invented: {self.invented}"
         return "; ".join(part for part in (self.source, invented) if part)
 

@@ -1,4 +1,4 @@
-"""SFTP clients: the size and the number of their outstanding requests, with sources."""
+"""List SFTP clients, with the size and the number of their outstanding requests, and sources."""
 
 from __future__ import annotations
 

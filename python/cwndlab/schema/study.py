@@ -1,4 +1,4 @@
-"""The content of a study file: settings, factors that vary the settings, and recordings."""
+"""Define the content of a study file: settings, factors that vary the settings, and recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A population of networks, in the form used in `data/users/*.toml` and in users files.
+"""Define a population of networks, as written in `data/users/*.toml` and in users files.
 
 ```toml
 title = "Who visits our site"

@@ -76,7 +76,7 @@ class IfAbsent:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """Marks a field that is derived from the rest of the study and has no key in study files."""
+    """Marks a field that is derived from the rest of the study, so that it needs no key."""
 
 
 def written_key(field: FieldInfo, name: str) -> str:
@@ -156,7 +156,7 @@ def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN4
 
 
 def word_as_kind(value: object) -> object:
-    """Expand a word to a table: `"codel"` is short for `{ kind = "codel" }`."""
+    """Expand a word to a table: the word `"codel"` becomes `{ kind = "codel" }`."""
     return {"kind": value} if isinstance(value, str) else value
 
 
@@ -204,7 +204,7 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenField:
-    """A field of an SI model: its key in study files, and its annotations."""
+    """A field of an SI model: its key in study files, and its type annotations."""
 
     key: str
     annotation: Any
@@ -214,7 +214,10 @@ class _WrittenField:
 
 @functools.cache
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
-    """Return the fields by name; cached, because inspecting annotations takes most of the time."""
+    """Return the fields of a model by name.
+
+    The result is cached, because inspecting annotations takes most of the time.
+    """
     return {
         name: _WrittenField(
             written_key(field, name),
@@ -227,7 +230,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Return a value in the form used in the document of the SI model."""
+    """Convert a value to the form that the document of the SI model contains."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -243,7 +246,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`; if both values have the same kind, take missing keys from `base`."""
+    """Return `own`; if both values have the same kind, take keys that are missing from `base`."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -253,7 +256,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key that study files use for the SI model's field at `location`."""
+    """Return the key in study files that corresponds to the SI model's field at `location`."""
     path: KeyPath = ()
     models = [model]
     for part in location:

@@ -1,12 +1,12 @@
 """Compute bias-corrected and accelerated (BCa) bootstrap intervals over runs.
 
 The interval is defined in B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); the
-acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the plain
-interval is too narrow: its coverage is 91 % instead of 95 % at n = 10. Resampling underestimates
-the variance by a factor of (n - 1) / n, and does not account for Student's t distribution. T.
-Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015),
-therefore adjusts the tail probability (the "expanded" interval). The same adjustment is applied
-here to the BCa interval, and a test simulates the coverage.
+acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the interval
+without correction is too narrow: its coverage is 91 % instead of 95 % at n = 10. Resampling
+underestimates the variance by a factor of (n - 1) / n, and does not account for Student's t
+distribution. T. Hesterberg, "What teachers should know about the bootstrap", The American
+Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). This
+module applies the same adjustment to the BCa interval; a test simulates the coverage.
 
 The resamples are drawn with a fixed seed and are shared by all statistics with the same number of
 runs, so an interval is reproducible on every computer.
@@ -26,8 +26,8 @@ from cwndlab.stats import students_t
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Floats], Floats]
-"""A function that converts an array of shape (resamples, runs) or (resamples, runs, columns) to one
-value for each resample."""
+"""A function that converts an array of shape (resamples, runs) or (resamples, runs, columns) to an
+array with one value for each resample."""
 
 CONFIDENCE = 0.95
 DRAWS = 10_000
@@ -40,7 +40,7 @@ _PART = 1 << 15  # values of the resamples that are made at once
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate over runs with its confidence interval.
+    """An estimate over runs, with its confidence interval.
 
     `low` and `high` are None for a single run, because the uncertainty is unknown.
     """
@@ -69,7 +69,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def scaled(self, factor: float) -> "Interval":
-        """Return the interval in another unit: all values multiplied by a positive `factor`."""
+        """Return the interval in another unit: all values are multiplied by a positive factor."""
         if factor <= 0:
             msg = f"factor is {factor}, but must be positive to keep the bounds in order"
             raise ValueError(msg)
@@ -155,7 +155,7 @@ def bca_interval(
 def _bca_probabilities(
     estimate: float, resampled: Floats, left_out: Floats, count: int, confidence: float
 ) -> tuple[float, float]:
-    """Return the two probabilities whose quantiles bound the interval (Efron 1987)."""
+    """Return the two probabilities whose quantiles bound the BCa interval (Efron 1987)."""
     below = np.count_nonzero(resampled < estimate)
     ties = np.count_nonzero(resampled == estimate)
     share = (below + ties / 2) / len(resampled)
@@ -204,14 +204,14 @@ def _mean(resamples: Floats) -> Floats:
 
 @lru_cache(maxsize=32)
 def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
-    """Return the indices of `draws` resamples of `count` runs, which are equal in every call."""
+    """Return the indices of `draws` resamples of `count` runs, which are equal in all calls."""
     generator = np.random.default_rng([_SEED, count])
     return generator.integers(count, size=(draws, count), dtype=np.int32)
 
 
 @lru_cache(maxsize=32)
 def _jackknife(count: int) -> npt.NDArray[np.int32]:
-    """Return a matrix whose row n contains all indices except n."""
+    """Return a matrix whose row n contains all indices from 0 to `count` - 1, except n."""
     indices = np.arange(count, dtype=np.int32)
     rows = np.broadcast_to(indices, (count, count))
     return rows[~np.eye(count, dtype=np.bool_)].reshape(count, count - 1)

@@ -1,15 +1,12 @@
-"""Compute intervals whose coverage is nearly nominal even for ten skewed runs.
+"""Compute intervals whose coverage is nearly nominal, even for ten runs with skewed values.
 
 The simulations have 10 to 40 skewed runs (a radio channel that varies by half of its mean). The
 BCa interval of a mean or of a ratio of means then has a coverage of 91 to 94 % instead of 95 %,
 and Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on
 different sides. Their hull, the smallest interval that contains both, has a coverage of 93 to 97 %
-and is 5 % wider. The bootstrap-t interval has similar coverage, but is unbounded if most pairs are
-equal.
-
-Completion times are compared by the ratio of their geometric means: Student's t interval of the
-logarithms has a coverage of 94 to 96 % for 6 or more runs, for any skew.
-
+and is 5 % wider. The bootstrap-t interval has a similar coverage, but is unbounded if most pairs
+are equal. Completion times are compared by the ratio of their geometric means: Student's t
+interval of the logarithms has a coverage of 94 to 96 % for 6 or more runs, for any skew.
 `tests/python/stats/test_coverage.py` tests the hull and the interval of geometric means by
 simulation.
 """
@@ -74,7 +71,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the relative difference between two geometric means, with its interval over pairs."""
+    """Return the relative difference between two geometric means over pairs, with its interval."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -86,7 +83,7 @@ _LONGEST_REACH = 50.0
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
-    """Return half the width of Student's t interval of the mean; 0 for a single value."""
+    """Return half of the width of Student's t interval of the mean; 0 for a single value."""
     count = len(values)
     if count == 1 or np.ptp(values) <= _ROUNDING * np.abs(values).max():
         return 0.0
@@ -95,7 +92,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Relative differences up to this are rounding errors, not differences between runs."""
+"""Relative differences up to this value are rounding errors, not differences between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

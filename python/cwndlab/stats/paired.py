@@ -45,10 +45,11 @@ class PairedTest:
 class Difference:
     """The difference between two algorithms, computed over pairs of runs.
 
-    `relative` is (average of ours / average of theirs - 1) with its interval. Verdicts use this
-    effect size. Cohen's d is not suitable: paired simulated runs vary so little that d is very
-    large even for irrelevant differences. `is_negligible` is the outcome of two one-sided tests at
-    5 %: it is true if the 90 % interval lies within plus or minus the smallest effect.
+    `relative` is the average of `ours`, divided by the average of `theirs`, minus 1, with its
+    interval. Verdicts use this effect size. Cohen's d is not suitable: paired simulated runs vary
+    so little that d is very large even for irrelevant differences. `is_negligible` is the outcome
+    of two one-sided tests at 5 %: it is true if the 90 % interval lies within plus or minus the
+    smallest effect.
     """
 
     relative: Interval
@@ -136,7 +137,7 @@ def decide(
 
 
 def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Perform an exact sign test; ignore pairs without a difference."""
+    """Return the p-value of an exact sign test; pairs without a difference are ignored."""
     deltas = _deltas(ours, theirs)
     count, above = len(deltas), int(np.count_nonzero(deltas > 0))
     fewer = min(above, count - above)
@@ -145,7 +146,7 @@ def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
 
 
 def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Perform Wilcoxon's signed-rank test.
+    """Return the p-value of Wilcoxon's signed-rank test.
 
     The test is exact for up to 25 pairs, even with ties; for more pairs, the normal approximation
     is used. Pairs without a difference are ignored; equal differences share their mean rank.
@@ -216,7 +217,7 @@ def _deltas(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
 
 
 def _twice_mid_ranks(magnitudes: Floats) -> npt.NDArray[np.int64]:
-    """Return the doubled rank of each magnitude, which is a whole number even for ties."""
+    """Return twice the mid-rank of each magnitude, which is a whole number even for ties."""
     order = np.sort(magnitudes)
     edges = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
     twice = np.concatenate(

@@ -12,7 +12,7 @@ _WHISKER = 1.5  # times the interquartile range; J. Tukey, Exploratory Data Anal
 
 @dataclass(frozen=True, slots=True)
 class BoxSummary:
-    """Numbers of a box plot: quartiles, whiskers within 1.5 IQR, mean, outliers."""
+    """The numbers of a box plot: quartiles, whiskers within 1.5 IQR, mean and outliers."""
 
     mean: float
     median: float
@@ -45,7 +45,7 @@ def box_summary(values: npt.ArrayLike) -> BoxSummary:
 
 
 def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the sorted values, each with the fraction of values that are not larger."""
+    """Return the sorted values, and for each value the fraction of values that are not larger."""
     data = np.sort(_finite(values))
     shares: Floats = np.arange(1, len(data) + 1) / max(len(data), 1)
     return data, shares

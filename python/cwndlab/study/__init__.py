@@ -1,1 +1,1 @@
-"""Define studies: their documents, their combinations of factor levels, their descriptions."""
+"""Define studies: their documents, combinations of factor levels, runs and descriptions."""

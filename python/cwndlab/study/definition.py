@@ -98,7 +98,7 @@ class StudyDefinition:
         record: TableLike | None = None,
         factors: TableLike | None = None,
     ) -> None:
-        """Create a study from keys; a key with a list of values becomes a factor.
+        """Create a study from its keys; a key with a list of values becomes a factor.
 
         Raises:
             StudyError: the study contains an error.
@@ -160,9 +160,9 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """The settings of the study that its factors do not vary; they have been checked."""
+    """The checked settings of the study that no factor varies."""
     columns: tuple[str, ...]
-    """Names of the factors, which are columns of the results."""
+    """Names of the factors, which are the names of their columns in the results."""
     cells: tuple[Cell, ...]
     """All combinations of factor levels, each of which the study runs."""
 
@@ -178,7 +178,7 @@ class StudyDefinition:
 
     @property
     def description(self) -> str:
-        """Description of the study."""
+        """Description of the study, as written in the study's document."""
         return self.model.description
 
     @property
@@ -199,23 +199,23 @@ class StudyDefinition:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """All runs of the study."""
+        """The matrix of the study: all of its runs."""
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a copy with changed keys; relative paths refer to the same folder as before."""
+        """Return a copy of the study with changed keys; relative paths keep their folder."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
 
     def with_captures(self) -> Self:
-        """Return the same study with a packet capture of each run."""
+        """Return a copy of the study that also captures the packets of each run."""
         document = copy.deepcopy(self.document)
         document.setdefault("record", {})["pcap"] = True
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the study with more repetitions of the runs that `is_meant` selects."""
+        """Return a copy of the study with more repetitions of the runs that `is_meant` selects."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -234,7 +234,7 @@ class StudyDefinition:
         return {"study": {"id": self.id, **scalars}, **tables}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the document; the models that a schema makes at run time cannot be pickled."""
+        """Pickle the study by its document, because models made at run time cannot be pickled."""
         return _unpickled, (type(self), self.document, self.folder, self._kept)
 
     def __repr__(self) -> str:
@@ -290,10 +290,10 @@ def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
 
 
 def _encodable(text: str) -> str:
-    """Return a text that a file can contain.
+    """Return a text after checking that a file can contain it.
 
     Raises:
-        StudyError: the text contains half of a UTF-16 surrogate pair, which is no character.
+        StudyError: the text contains half of a UTF-16 surrogate pair, which is not a character.
     """
     try:
         text.encode()
@@ -339,7 +339,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
 
 
 def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
-    """Return the study without its link, for a measurement on a real network."""
+    """Return the study without its link, for measurements on a real network."""
     varied = document.get("factors", {})
     factors = (
         [name for name in varied if name.startswith(_LINK_KEYS)] if isinstance(varied, dict) else []
@@ -381,7 +381,10 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _merged_factors(base: object, changes: object) -> object:
-    """Merge two tables of factors; return other values unchanged, for a later check to refuse."""
+    """Merge two tables of factors.
+
+    Other values are returned unchanged, and a later check refuses them.
+    """
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes
     return flatten_factors(base) | flatten_factors(changes)

@@ -45,13 +45,13 @@ class Fact:
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return the parts of a scenario as lines of text, with the settings in one column."""
+    """Return the parts of a scenario as lines of text, with all settings in one column."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Describe all combinations of levels of a study; common settings are listed once."""
+    """Describe all combinations of levels of a study; settings that all share are listed once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all combinations of levels; list equal descriptions once."""
+    """Describe all combinations of levels of a study; equal descriptions are listed once."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -95,7 +95,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """Return lines that describe a link, given as one line of text, with all defaults filled in."""
+    """Return lines that describe a link, with all defaults; the link is one line of text."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -184,7 +184,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Check a link by running a single flow over it in the simulator."""
+    """Check a link by simulating a single flow over the link."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -196,7 +196,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe both directions: wired links stage by stage, radio links table by table."""
+    """Describe both directions of a path: wired links by stage, radio links by table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -294,7 +294,7 @@ def _reorder(reorder: PathPart) -> str:
             share = format_share(reorder.ppb)
             return f"{share} of packets have no delay, at most one in {reorder.gap}"
         case _:
-            return "jitter changes the order"
+            return "jitter changes the order of packets"
 
 
 def _default(size: QueueSize) -> str:

@@ -19,7 +19,7 @@ _HOST_KEYS = ("user_host", "server_host")
 
 @dataclass(slots=True)
 class Draft:
-    """A study's document into which one combination of factor levels is inserted."""
+    """The document of a study, into which one combination of factor levels is inserted."""
 
     document: dict[str, Any]
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
@@ -38,10 +38,7 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Return the path at which the document stores a key.
-
-        The parameter `algorithm.parameters.NAME` is stored in the table `parameters`.
-        """
+        """Return the path in the document at which the document stores a key."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
@@ -73,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return the key at which the user wrote a value; this may be the key of a factor."""
+        """Return the key at which the user wrote a value; this can be the key of a factor."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

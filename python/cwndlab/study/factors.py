@@ -30,7 +30,7 @@ _RANDOM = ("seed", "repetitions")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A level of a factor: its label in results, and the values that it sets."""
+    """A level of a factor: its label in results, and the values that it sets in the study."""
 
     label: Label
     sets: tuple[tuple[str, Any], ...]
@@ -114,7 +114,7 @@ def levels_of(path: str, values: object) -> list[Level]:
 
 
 def _refuse_fixed(path: str, key: KeyPath) -> None:
-    """Refuse a path that is the same for all runs of a study, so that its levels would not differ.
+    """Refuse a path that has the same value in all runs of a study.
 
     Raises:
         FieldError: the path cannot be varied.
@@ -126,7 +126,10 @@ def _refuse_fixed(path: str, key: KeyPath) -> None:
         )
         raise FieldError(key, message)
     if path.partition(".")[0] in _OF_ALL_RUNS:
-        message = f"{path} cannot be varied, because all runs of a study share it; remove it here"
+        message = (
+            f"{path} cannot be varied, because its value is the same in all runs of a study; "
+            "remove this factor"
+        )
         raise FieldError(key, message)
 
 
@@ -204,7 +207,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Return whether a combination of levels matches a rule in every column of the rule."""
+    """Return whether a combination of levels matches a rule in all columns of the rule."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

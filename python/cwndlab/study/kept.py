@@ -42,13 +42,13 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The stored scenarios of a results folder; each combination of factor levels has a number."""
+    """The scenarios stored in a results folder, by the number of the combination of levels."""
 
     folder: Path
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios in the folder of a study file; None if it contains no results."""
+        """Return the stored scenarios beside a study file; None if its folder has no results."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -113,7 +113,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """All traces in the folder, by the names that scenarios use."""
+        """All traces in the folder, by their names in scenarios."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             for read in (read_trace, read_packet_trains):
@@ -126,7 +126,7 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """Return a table of the scenarios, with seed 0, of all combinations of levels."""
+    """Return a table of the scenarios of all combinations of levels, each with seed 0."""
     import polars as pl  # noqa: PLC0415  imported only when results are stored
 
     rows = [

@@ -56,7 +56,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All runs of a study in the order of execution, in which algorithms alternate."""
+    """All runs of a study in the order of execution, in which the algorithms alternate."""
 
     columns: tuple[str, ...]
     runs: Sequence[Run]
@@ -66,7 +66,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Return a document's study, the columns of its factors, and its cells.
+    """Return the study of a document, the columns of its factors, and its cells.
 
     A cell is a combination of factor levels.
 
@@ -151,7 +151,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return, by column, those levels of each factor that occur in runs."""
+    """Return, by the column of the factor, those levels of each factor that occur in runs."""
     found = {}
     for path, column in columns_of(list(study.factors)).items():
         occurring = {cell.labels[column] for cell in cells}
@@ -178,7 +178,7 @@ def _validate(draft: Draft, source: Source) -> StudyModel:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """Settings that all combinations of levels of a study share."""
+    """The settings that all combinations of levels of a study share."""
 
     document: Mapping[str, Any]
     source: Source
@@ -254,7 +254,7 @@ def _not_distinct(one: Cell, other: Cell, columns: Mapping[str, str], source: So
 
 
 def _watched(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items; every ten seconds, print to standard error how many have been yielded."""
+    """Yield the items; every ten seconds, print to standard error how many were yielded."""
     said_s = time.monotonic()
     for count, item in enumerate(items):
         if (now_s := time.monotonic()) - said_s >= _PROGRESS_INTERVAL_S:

@@ -1,4 +1,4 @@
-"""Describe the source of a study, a file or a call, for error messages."""
+"""Describe the source of a study (a file or a call) in error messages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """The source of a study: a file or a call. It determines how messages name a place."""
+    """The source of a study, a file or a call, which determines how messages name a place."""
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return a message with the place of a problem, the value, and the problem."""
+        """Return a message that states the place of a problem, the value there, and the problem."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Arguments:
     document: Mapping[str, Any]
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return a message with the argument and its problem."""
+        """Return a message that states the argument and its problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # the message contains the value already
         if key[0] == "factors" and key[1:2] not in ((), ("zip",), ("include",), ("exclude",)):
@@ -52,7 +52,7 @@ class StudyFile:
     toml: TomlSource
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return a message with file, line, key, value and problem."""
+        """Return a message that states file, line, key, value and problem."""
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:

@@ -22,7 +22,7 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Short keys of studies, such as `users`, by the keys of scenarios that the simulator may
+"""Short keys of studies, such as `users`, by the key of the scenario that the simulator may
 refuse."""
 _PART = re.compile(r"[^.\[\]]+")
 
@@ -46,7 +46,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the key of one link in a chain of links, or the key of a link's radio medium."""
+    """Return the key of one link in a chain of links, or of the radio medium of a link."""
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -91,7 +91,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key in the table `link` for the radio key `rest`; None if not used."""
+    """Return the short key in the table `link` that set the radio key `rest`, or None."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

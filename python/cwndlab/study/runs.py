@@ -33,7 +33,7 @@ _NO_SEED = -1
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A combination of the factors' levels."""
+    """A combination of levels of the study's factors, which all repetitions share."""
 
     labels: Mapping[str, Label]
     resolved: Resolved
@@ -60,12 +60,12 @@ class Run:
 
     @property
     def traces(self) -> Mapping[str, Trace]:
-        """The run's traces, by their names in the scenario."""
+        """Contents of the traces that the run uses, by their names in the scenario."""
         return self.resolved.traces
 
     @property
     def algorithms(self) -> Mapping[str, FileAlgorithm]:
-        """The run's algorithms that come from files, by name."""
+        """Algorithms of the run that come from files, by name."""
         return self.resolved.algorithms
 
 
@@ -85,8 +85,8 @@ class Runs(Sequence[Run]):
     ) -> None:
         """Prepare the runs of the given combinations of levels.
 
-        Seeds are derived from the study's seed and, if `has_own_seeds`, from the combination's
-        channel.
+        Seeds are derived from the study's seed. If `has_own_seeds` is set, they also depend on the
+        channel of the combination.
         """
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
@@ -103,7 +103,7 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, at: slice) -> list[Run]: ...
     def __getitem__(self, at: int | slice) -> Run | list[Run]:
-        """Return one run, or a list of runs."""
+        """Return the run at a position, or a list of runs for a slice."""
         if isinstance(at, slice):
             return [self[n] for n in range(*at.indices(len(self)))]
         if not -len(self) <= at < len(self):
@@ -114,7 +114,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """Parts of JSON text from which the scenarios of one combination are assembled."""
+    """Parts of JSON text from which the scenarios of one combination of levels are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell

@@ -50,7 +50,7 @@ def write_tables(
 
 
 def table_frame(table: ComparisonTable) -> pl.DataFrame:
-    """Return the numbers in a table of comparison, such as means and intervals."""
+    """Return the numbers of a comparison's table, such as means and intervals, as a data frame."""
     columns: dict[str, list[object]] = {"algorithm": [row.contestant for row in table.rows]}
     for at, column in enumerate(table.columns):
         cells = [row.cells[at] for row in table.rows]
@@ -112,7 +112,7 @@ def to_latex(table: ComparisonTable) -> str:
 
 
 def to_xlsx(table: ComparisonTable) -> bytes:
-    """Return a workbook with the table as text on one sheet and its numbers on another."""
+    """Return a workbook with the table as text on one sheet, and its numbers on another sheet."""
     out = io.BytesIO()
     import xlsxwriter  # noqa: PLC0415  slow to load, seldom used
 

@@ -25,7 +25,7 @@ _COMPLETED = ("completion_ms", *NOTICED)
 
 @dataclass(frozen=True)
 class TableCell:
-    """One algorithm's value of one quantity."""
+    """The value of one quantity for one algorithm."""
 
     interval: Interval | None
     difference: Difference | None
@@ -38,7 +38,7 @@ class TableCell:
 
     @property
     def text(self) -> str:
-        """Value with its uncertainty, and with the difference from the best in parentheses."""
+        """The value with its uncertainty, and with the difference from the best in parentheses."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -47,7 +47,7 @@ class TableCell:
 
     @property
     def value_text(self) -> str:
-        """Value with its uncertainty."""
+        """The value with its uncertainty, as text."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -125,7 +125,8 @@ def uncertainty_note(comparison: Comparison) -> str:
     geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
         f"Mean over {comparison.repetitions} runs{geometric} ± half of its "
-        f"{100 * comparison.confidence:g} % interval, then the difference from the best."
+        f"{100 * comparison.confidence:g} % interval, then the difference from the best "
+        "algorithm."
     )
 
 
@@ -161,7 +162,7 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 
 
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
-    """Return text such as "4 of 10 runs": the runs in which a transfer or response was completed.
+    """Return text such as "4 of 10 runs": the runs that completed a transfer or response.
 
     The text is empty if a transfer or response was completed in all runs or in none, and for
     quantities of other kinds.

@@ -18,7 +18,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings of text files by their first bytes; PowerShell writes such files."""
+"""Encodings of text files, by the bytes with which the files begin. PowerShell writes such
+files."""
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of a text file, such as a study, a link or a prediction."""
 MOST_TRACE_BYTES = 2**30
@@ -32,7 +33,7 @@ def checked_path(
     kind: str = "a folder",
     example: str = "results/demo",
 ) -> Path:
-    """Return an argument that is the path of a folder or file; a leading `~` of a text is expanded.
+    """Return an argument, the path of a folder or file; a leading `~` in a text is expanded.
 
     Raises:
         ArgumentError: the value is not a path.
@@ -54,7 +55,7 @@ def _is_encodable(path: str) -> bool:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file or device, if it does not exceed `most` bytes.
+    """Return the content of a file or device, which must not exceed `most` bytes.
 
     Raises:
         OSError: the file cannot be read, is a pipe, or contains more than `most` bytes.
@@ -71,7 +72,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def write_text(path: Path, text: str, mode: Literal["w", "x"] = "w") -> None:
-    """Write a text file as a whole; if that fails, a new file is removed.
+    """Write a whole text file; if writing fails, a newly created file is removed.
 
     Args:
         path: the file.
@@ -95,7 +96,7 @@ def write_text(path: Path, text: str, mode: Literal["w", "x"] = "w") -> None:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse a pipe: cwndlab reads files several times, and a pipe without a writer never ends.
+    """Refuse pipes, because cwndlab reads files several times, and a pipe may never end.
 
     Raises:
         OSError: the path is that of a pipe.
@@ -107,7 +108,9 @@ def refuse_pipe(path: Path) -> None:
 
 
 def open_as_utf8(path: Path) -> IO[bytes]:
-    """Open a text file; if it begins with a byte order mark, return a copy in UTF-8 without it.
+    """Open a text file as UTF-8.
+
+    If the file begins with a byte order mark, a copy in UTF-8 without the mark is opened.
 
     Raises:
         OSError: the file cannot be read, or the disk of temporary files is full.
@@ -127,7 +130,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
 
 
 def user_path(text: str) -> Path:
-    """Return a user's text as a path; expand `~` and `~NAME` if the user NAME exists."""
+    """Return a user's text as a path; `~` and `~NAME` are expanded if the user NAME exists."""
     path = Path(text)
     if not text.startswith("~"):  # "./~" is a folder in the current folder
         return path

@@ -1,9 +1,8 @@
 """Read links that are described in one line, such as `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
-`[link]` table follow, separated by commas; keys of a nested table are written with a dot. Quotes
-around a value or a path keep its commas.
-`parse_spec` converts the line to a `[link]` table.
+`[link]` table follow, separated by commas; keys of a nested table are written with a dot. Within
+quotes, commas belong to the value or path. `parse_spec` converts the line to a `[link]` table.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def split_trace_line(text: str) -> tuple[str, str, str] | None:
 
 
 def short_spec(text: str) -> str:
-    """Return a title for a link: its description, with paths shortened to file names."""
+    """Return a title for a link: the line that describes it, with paths shortened to file names."""
     with contextlib.suppress(QuantityError):
         if found := split_trace_line(text):
             _, path, rest = found

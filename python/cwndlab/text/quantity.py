@@ -1,9 +1,9 @@
 """Parse quantities exactly, as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
-per billion. A fraction of this unit is an error, and so is a number without a unit. `format_*`
-returns the shortest text that is parsed as the same number. The compiled core defines the units and
-the error messages.
+per billion. A fraction of this unit is an error; a number without a unit is also an error.
+`format_*` returns the shortest text that is parsed as the same number. The compiled core defines
+the units and the error messages.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from cwndlab import core
 
 
 def parse_rate(value: object) -> int:
-    """Parse a rate and return it in bits per second."""
+    """Parse a rate, and return the rate in bits per second."""
     return core.parse_quantity("rate", value)
 
 
 def parse_duration(value: object) -> int:
-    """Parse a duration and return it in nanoseconds."""
+    """Parse a duration, and return the duration in nanoseconds."""
     return core.parse_quantity("duration", value)
 
 
 def parse_size(value: object) -> int:
-    """Parse a size and return it in bytes."""
+    """Parse a size, and return the size in bytes."""
     return core.parse_quantity("size", value)
 
 
@@ -35,12 +35,12 @@ def parse_share(value: object) -> int:
 
 
 def parse_decibel(value: object) -> int:
-    """Parse a ratio and return it in thousandths of a decibel, which may be negative."""
+    """Parse a ratio in decibels; return it in thousandths of a decibel, which may be negative."""
     return core.parse_quantity("decibel", value)
 
 
 def parse_power(value: object) -> int:
-    """Parse a power and return it in thousandths of a dBm, which may be negative."""
+    """Parse a power in dBm; return it in thousandths of a dBm, which may be negative."""
     return core.parse_quantity("power", value)
 
 
@@ -50,7 +50,7 @@ def parse_length(value: object) -> int:
 
 
 def parse_frequency(value: object) -> int:
-    """Parse a frequency and return it in thousandths of a hertz."""
+    """Parse a frequency, and return it in thousandths of a hertz."""
     return core.parse_quantity("frequency", value)
 
 
@@ -102,7 +102,7 @@ class QueueLimit:
     count: int = 0
 
     def __str__(self) -> str:
-        """Return this limit as text that `parse_queue` reads as the same value."""
+        """Return the limit as text that `parse_queue` reads as the same limit."""
         return core.format_queue(self.unit, self.count)
 
 

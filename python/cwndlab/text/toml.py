@@ -1,8 +1,8 @@
 """Parse a TOML file and record the line number of each key.
 
 `tomllib` reads the values, but does not keep their positions. The scanner in this module reads the
-same text after `tomllib` has accepted it. The scanner records the lines of keys, array elements
-and tables, for use in error messages about values.
+same text after `tomllib` has accepted it. The recorded lines of keys, array elements and tables
+are used in error messages about values.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return a key and its value as a file contains them; shorten a long value."""
+    """Return a key and its value as a file contains them; a long value is shortened."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -130,7 +130,10 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return a message about a key; for a key of a one-line link, begin with the key's name."""
+    """Return a message about a key.
+
+    If the key belongs to a link in one line of text, the message begins with the key's name.
+    """
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -251,7 +254,7 @@ class _Scanner:
                 parts.append(tomllib.loads(f"k = {self._text[begin : self._at]}")["k"])
             else:
                 match = _BARE_KEY.match(self._text, self._at)
-                assert match is not None, "expected a key of valid TOML here"  # noqa: S101  an invariant
+                assert match is not None, "a TOML key was expected here"  # noqa: S101  an invariant
                 parts.append(match[0])
                 self._at = match.end()
             self._skip_space()

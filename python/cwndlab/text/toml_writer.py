@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def write_toml(document: Mapping[str, Any]) -> str:
-    """Return `document` as TOML."""
+    """Return `document` as a TOML text."""
     return "\n".join(_table(document, ())).strip() + "\n"
 
 
@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write a list as `[[...]]` tables; never in factors, which may mix types."""
+    """Return whether to write a list as `[[...]]` tables; factors are never written so."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

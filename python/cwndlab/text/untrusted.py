@@ -31,7 +31,7 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contai
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """Return a JSON object; pass the items of its long lists to functions.
+    """Return a JSON object; the items of its long lists are passed to functions.
 
     Args:
         file: the document.
@@ -86,7 +86,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Yield once before each item of a list or an object; the caller then reads the item."""
+        """Yield once before each item of a list or object; the caller then reads this item."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1

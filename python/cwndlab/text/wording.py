@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return an interval's bounds, such as "30.9 to 31.5", or the reason for their absence."""
+    """Return the bounds of an interval, such as "30.9 to 31.5", or why they are missing."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -79,7 +79,7 @@ def join_words(words: list[str], last: str = "and") -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the number of decimals that `digits` significant digits need; -1 rounds to tens."""
+    """Return the number of decimals for `digits` significant digits; -1 means rounding to tens."""
     if value == 0:
         return 0
     # Round before counting the digits, because rounding may add a digit (9.96 -> 10.0).
@@ -104,7 +104,10 @@ def quoted(name: str) -> str:
 
 
 def spreadsheet_safe(value: object) -> object:
-    """Return a value for CSV; put an apostrophe before text that a spreadsheet would execute."""
+    """Return a value for CSV.
+
+    An apostrophe is put before text that a spreadsheet would execute.
+    """
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
 
@@ -129,6 +132,6 @@ def signed_percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a fraction as a signed percentage without "%", such as "+12"."""
+    """Return a fraction as a signed number of percent without "%", such as "+12"."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

@@ -73,7 +73,7 @@ def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) ->
 
 
 def _argument(path: Path) -> str:
-    """Return a path as an argument that the compiler does not mistake for an option."""
+    """Return a path in a form that the compiler does not mistake for an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 
@@ -102,7 +102,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return, for each name, the paths of the shared object and the source.
+    """Compile programs; return the paths of the shared object and of the source, by name.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
@@ -166,7 +166,7 @@ def is_compiled_here(library: str) -> bool:
 
 
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
-    """Return the source file and line of an address in a shared object; None if unknown."""
+    """Return the source file and line of an address in a shared object, or None if unknown."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None:
         return None
@@ -178,7 +178,7 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
 
 
 def objects_folder() -> Path:
-    """Return the folder in which compiled algorithms are stored."""
+    """Return the folder in which compiled algorithms are cached."""
     return cache_folder() / "algorithms"
 
 
@@ -200,8 +200,9 @@ def run(
 ) -> str:
     """Run a command of the compiler in a sandbox, and return its output.
 
-    The command can read the system's folders, cwndlab's headers and `sources`, and can write only
-    to `into` and to a temporary folder. Its time, memory and output are limited (`crates/sandbox`).
+    The command can read the folders of the system, cwndlab's headers and `sources`. It can write
+    only to the folder `into` and to a temporary folder. Its time, memory and output are limited
+    (`crates/sandbox`).
 
     Raises:
         BrokenAlgorithmError: the compiler reports an error, or exceeds the time limit.

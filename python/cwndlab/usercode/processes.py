@@ -29,10 +29,10 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A worker process, which a request starts if the process is not running."""
+    """A worker process for users' algorithms, which a request starts if it is not running."""
 
     def __init__(self) -> None:
-        """Create the worker object; its first request starts the process."""
+        """Create the object for a worker process, which the first request starts."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -43,7 +43,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  each request has a different type of answer
-        """Send a request and return the answer; pass earlier parts of the answer to `take`.
+        """Send a request to the process and return the answer; earlier parts are given to `take`.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or it crashed the process; the
@@ -95,7 +95,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return self._connection
 
     def _end(self, request: WorkerRequest) -> BrokenAlgorithmError:
-        """Return an error that states why the process ended."""
+        """Return an error that states why the worker process ended."""
         if self._process is None or self._messages is None:
             return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread
         try:
@@ -126,7 +126,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert a crashed worker's last line into a message that states place, hook and fault."""
+    """Convert the last line of a crashed worker process to a message on place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

@@ -1,7 +1,7 @@
 """Convert an algorithm's C file into translation units, which need no other file.
 
-A translation unit is the preprocessed C text. A program can therefore be sent to another machine,
-its hash covers its complete source text, and the compiler's messages still name the lines of the
+A translation unit is the preprocessed C text. Therefore, a program can be sent to another machine,
+and its hash covers its complete source text. The compiler's messages still name the lines of the
 user's file.
 """
 
@@ -57,11 +57,11 @@ class Program:
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
     may_share: bool = True
-    """False if the variables of the first unit must not be shared by connections and runs."""
+    """False if connections and runs must not share the variables of the first translation unit."""
 
     @property
     def sha256(self) -> str:
-        """Hash of source texts and flags, which does not depend on the paths of files."""
+        """Hash of source texts and flags, which does not depend on the paths of the files."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -87,7 +87,7 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
 
 
 def file_of(reference: str) -> Path:
-    """Return the path of the file to which an algorithm's reference refers."""
+    """Return the path of the C file to which a reference such as `./my_cc.c` refers."""
     return user_path(reference.removeprefix(LINUX_PREFIX))
 
 
@@ -189,7 +189,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return a program that consists of a file of Linux and the files whose functions it calls."""
+    """Return a program from a file of Linux and the files whose functions this file calls."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -244,7 +244,7 @@ def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
 
 
 def _stand_ins(text: str) -> Path:
-    """Return a folder in which cc_linux.h replaces every header that `text` includes."""
+    """Return a folder in which cc_linux.h replaces each header that `text` includes."""
     folder = cache_folder() / "linux-headers"
     for name in _INCLUDE.findall(text):
         path = folder / name
@@ -254,7 +254,7 @@ def _stand_ins(text: str) -> Path:
 
 
 def _takes_ack_and_flag(text: str) -> bool:
-    """Return whether the hook cong_control in `text` has the arguments of Linux 6.10."""
+    """Return whether the hook cong_control in `text` has the arguments of Linux 6.10 and later."""
     hook = _CONG_CONTROL.search(text)
     if hook is None:
         return False

@@ -1,4 +1,4 @@
-"""Store the list of trusted folders; cwndlab runs their C files without asking the user."""
+"""Store the list of trusted folders, whose C files cwndlab runs without asking the user."""
 
 from __future__ import annotations
 

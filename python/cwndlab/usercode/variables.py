@@ -1,4 +1,4 @@
-"""Find the variables of an algorithm that its connections share.
+"""Find those variables of an algorithm that all of its connections share.
 
 An algorithm's state belongs to one connection. A variable outside this state keeps its value from
 one run to the next run in the same process, so results depend on the order of the runs.

@@ -40,7 +40,7 @@ _SYSTEM = (
 )
 
 Send = Callable[[object], None]
-"""Function that sends a part of an answer before the final answer."""
+"""Function that sends a part of an answer before the final answer is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class DescribeProgram:
     library: str
     """Path of the algorithm's compiled file (shared object)."""
     files: str
-    """Path of the source file, which an error message names if the process crashes."""
+    """Path of the source file, which the error message names if the process crashes."""
 
     def answer(self, _send: Send) -> dict[str, Any]:
         """Load the algorithm and return its description."""
@@ -64,7 +64,7 @@ class CheckProgram:
     library: str
     """Path of the algorithm's compiled file (shared object)."""
     files: str
-    """Path of the source file, which an error message names if the process crashes."""
+    """Path of the source file, which the error message names if the process crashes."""
     examples: int
     seed: int
     is_module: bool
@@ -96,13 +96,13 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer with the reason if an algorithm cannot be used."""
+    """The answer that states why an algorithm cannot be used."""
 
     reason: str
 
 
 def is_confining() -> bool:
-    """Return whether the kernel supports everything that confines a worker process."""
+    """Return whether the kernel supports all features that confine a worker process."""
     return all(is_there for _, is_there in core.module().protections())
 
 

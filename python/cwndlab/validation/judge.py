@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Medians of the simulator and of the kernel; NaN without values."""
+        """Medians of the simulator's and of the kernel's values; NaN without values."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -64,7 +64,7 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference between the simulator's and the kernel's median, relative to the kernel's."""
+        """Difference of the simulator's median from the kernel's, relative to the kernel's."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
@@ -95,7 +95,7 @@ class CellAgreement:
 
     @property
     def seeds(self) -> int:
-        """Number of repetitions, the smaller of the simulator's and the kernel's number."""
+        """Number of repetitions: the smaller of the simulator's and the kernel's numbers."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 
@@ -142,7 +142,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: sums of rates and counts over flows, means of other values."""
+    """Return one row for each run: sums of rates and counts over flows, and means of the rest."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

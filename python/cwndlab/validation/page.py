@@ -31,7 +31,10 @@ _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 def write_page(
     done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
 ) -> Path:
-    """Write the page to `path`; if `replays` is empty, `why_not` states the reason."""
+    """Write the page to `path`.
+
+    If `replays` is empty, `why_not` is the reason that the page states.
+    """
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
@@ -95,7 +98,7 @@ def number(value: float) -> str:
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict as text; for "overlaps", add the share of runs in the common range."""
+    """Return the verdict as text; for "overlaps", with the share of runs in the common range."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
@@ -107,7 +110,7 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the 99th percentile, in µs, of packets' lateness in the worst run; "" if unknown."""
+    """Return the 99th percentile, in µs, of packets' lateness in the worst run, or ""."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""

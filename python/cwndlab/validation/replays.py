@@ -1,4 +1,4 @@
-"""Record the kernel's calls of our algorithms, and repeat the calls in the native build.
+"""Record the kernel's calls of cwndlab's algorithms, and repeat them in the native build.
 
 A comparison of simulator and kernel is only meaningful if both builds of an algorithm behave
 identically: then stack, timers and link are the only causes of differences.
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Maximum duration of a recorded run in ns; in this time, the kernel calls an algorithm about
+"""Longest duration of a recorded run in ns; in this time, the kernel calls an algorithm about
 15,000 times."""
 _FILE = "replays.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """Result of the replay of one algorithm's calls."""
+    """Result of replaying the recorded calls of one algorithm."""
 
     algorithm: str
     program: str

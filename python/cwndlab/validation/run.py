@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of each setting whose medians differ by more than the bounds."""
+"""Number of repetitions of a setting if its medians differ by more than the bounds."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models the ends of a connection in a virtual machine."""
@@ -61,7 +61,7 @@ def validate(
         folder: folder of the results.
         jobs: number of parallel runs in the simulator.
         at_once: number of parallel runs on the kernel.
-        again: the command that continues the study after an interruption.
+        again: command, for messages, that continues the study after an interruption.
         where: the backend with a kernel; None selects the kernel of this machine.
 
     Raises:
@@ -106,7 +106,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return the study with a host preset that models kernel runs, unless the study names one."""
+    """Return the study with a host preset that models kernel runs, unless it names a host."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
@@ -145,7 +145,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables in which a study may set links: its document, and factor levels."""
+    """Return the tables in which a study can set links: its document, and the factor levels."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

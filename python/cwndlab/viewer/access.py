@@ -1,4 +1,4 @@
-"""Allow browsers that opened the printed address; refuse requests from other sites.
+"""Allow browsers that opened the printed address, and refuse requests from other sites.
 
 The server exchanges the token in the address for a cookie that scripts cannot read. The server
 refuses requests whose Host header names another host (DNS rebinding), and requests whose
@@ -48,7 +48,7 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The value of the header `Set-Cookie` in replies."""
+        """The value of the header `Set-Cookie` in replies of the server."""
         return f"{self._name}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
     @property

@@ -1,4 +1,4 @@
-"""List all results by reading their folders at every request."""
+"""List all folders of results, by reading the folders at every request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE_ROWS = 50
 
 
 class Catalogue:
-    """A list of all results below some folders, which several threads can use."""
+    """A list of all results below some folders; several threads can use the list."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         """Create a list of the results that are in these folders or below them."""
@@ -49,13 +49,13 @@ class Catalogue:
 
     @property
     def new_studies(self) -> Path:
-        """Folder for the results of studies that users start from the page."""
+        """Folder for the results of studies that users start from the web page."""
         return next(
             (place for place in self._places if not _holds_results(place)), self._places[0].parent
         )
 
     def path(self, identity: str) -> Path | None:
-        """Return the results folder with this identifier; None if no folder has it."""
+        """Return the results folder with this identifier, or None if no folder has it."""
         if identity not in self._paths:
             self.summaries()
         return self._paths.get(identity)
@@ -119,7 +119,9 @@ class Catalogue:
         except CwndlabError as error:
             said = str(error)
         except Exception as error:  # noqa: BLE001  a folder may contain anything
-            said = f"no decision is possible ({type(error).__name__}); the files may be damaged"
+            said = (
+                f"no recommendation is possible ({type(error).__name__}); the files may be damaged"
+            )
         self._headlines[path] = (signature, said)
 
     def _said_of(self, path: Path) -> str:
@@ -132,7 +134,7 @@ class Catalogue:
         return said if isinstance(said, str) else ""
 
     def keep(self) -> None:
-        """Store headlines and summaries for the next start of the server."""
+        """Store headlines and summaries on disk for the next start of the server."""
         self._kept.keep(self._headlines)
         with self._taking:
             lasting = {

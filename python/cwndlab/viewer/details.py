@@ -41,10 +41,10 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that users have viewed; only the most recently viewed studies stay in memory."""
+    """The studies that users have viewed; the most recently viewed ones stay in memory."""
 
     def __init__(self) -> None:
-        """Create the object, with no study in memory."""
+        """Create the object, which contains no study yet."""
         self._taking = threading.Lock()
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
@@ -115,7 +115,7 @@ class OpenStudies:
 
 
 class _Opened:
-    """Results of a study, with all values that were computed from them."""
+    """The results of a study, with all values that were computed from the results."""
 
     def __init__(self, folder: Path, signature: Signature) -> None:
         self.signature = signature

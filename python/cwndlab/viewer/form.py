@@ -1,4 +1,4 @@
-"""Convert the form of the page to a study file, and report problems by field."""
+"""Convert the form of the page to a study file, and report the problems of each field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Name of the folder for study files that the page writes, and for output of `cwndlab run`."""
+"""Name of the folder for study files that the page writes, and for the output of `cwndlab run`."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -83,7 +83,7 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
-    """Return the problems of a refused study, each with its key, line and reason."""
+    """Return the problems of a refused study, each with its key, its line and its reason."""
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
     key, is_about, text = str(error).partition(": ")
@@ -105,7 +105,7 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """Return the number of runs in a study file; None if counting the runs would take long.
+    """Return the number of runs in a study file, or None if counting would take long.
 
     Raises:
         CwndlabError: the study file is not valid.
@@ -132,7 +132,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
             continue
         _check_value(key, value)
         if key in TABLES and key not in _ONE_VALUED:
-            msg = f"{key}: this key is a table; write the study as TOML text instead"
+            msg = f"{key}: the value of this key is a table; write the study as TOML text instead"
             raise CwndlabError(msg)
         if key == "algorithm" and isinstance(value, str) and "," in value:
             factors[key] = [name.strip() for name in value.split(",") if name.strip()]
@@ -165,5 +165,5 @@ def _table(factors: object) -> dict[str, Any]:
 
 def _check_value(key: str, value: object) -> None:
     if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
-        msg = f"{key}: must be a text, a number, yes, or no"
+        msg = f"{key}: must be a text, a number, yes or no"
         raise CwndlabError(msg)

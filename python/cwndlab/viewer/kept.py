@@ -33,11 +33,11 @@ class Kept:
                 self._known = found
 
     def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  any JSON value
-        """Return the value stored for this folder and signature; None without such a value."""
+        """Return the value that is stored for this folder and signature, or None."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:
-        """Store values; if the cache becomes too large, remove the oldest values."""
+        """Store values; if the cache file becomes too large, remove the oldest values."""
         before = dict(self._known)
         for folder, (signature, value) in values.items():
             self._known[_key(folder, signature)] = value

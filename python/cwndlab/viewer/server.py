@@ -1,4 +1,4 @@
-"""Serve the page: files and JSON, under a fixed list of URLs.
+"""Serve the page of `cwndlab open`: files and JSON, under a fixed list of URLs.
 
 The server never uses the path of a request as a path on disk, but looks up studies by identifier
 in the list of studies.
@@ -41,7 +41,7 @@ FILES = {
 _MOST_AT_ONCE = 32
 _WAITING = 128
 _PATIENCE_S = 10.0
-_GONE = "these results do not exist, or no longer exist"
+_GONE = "the requested results do not exist, or no longer exist"
 _MOST_POSTED = 1 << 16
 _MOST_PAGES = 1 << 20
 _HEADLINES_BEGIN_S, _BREATH_S, _LOOK_AGAIN_S = 1.5, 0.05, 5.0
@@ -73,7 +73,7 @@ class ResultsServer(ThreadingHTTPServer):
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen at the port, and start to compute the headlines of all studies.
+        """Listen at a port, and start to compute the headlines of all studies.
 
         Raises:
             OSError: the port is in use.
@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request; refuse the request if too many requests are running."""
+        """Start a thread for a request, or refuse the request if too many requests are running."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request; afterwards, allow another request to start."""
+        """Answer a request; afterwards, allow another request to begin."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -121,7 +121,7 @@ class ResultsServer(ThreadingHTTPServer):
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all results folders, then compute the missing headlines of studies one by one."""
+        """Read all folders of results, then compute missing headlines of studies one by one."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S
@@ -214,7 +214,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             return studies.runs(self._folder(asked), page, query)
         if path == "/api/run":
             return studies.run(self._folder(asked), asked.get("run", ""))
-        raise Refused(HTTPStatus.NOT_FOUND, "there is no such address")
+        raise Refused(HTTPStatus.NOT_FOUND, "there is no such address on this server")
 
     def _state(self, folder: Path) -> dict[str, Any]:
         catalogue = self.server.catalogue
@@ -265,7 +265,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             started.stop(self._folder(posted))
             self._send_json({})
         else:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such address")
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such address on this server")
 
     def _folder(self, asked: Mapping[str, object]) -> Path:
         found = self.server.catalogue.path(str(asked.get("id", "")))
@@ -301,7 +301,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
 
 def _form(folder: Path) -> dict[str, Any]:
-    """Return the schema and the choices that the form for a new study needs."""
+    """Return the schema and the choices that the page's form for a new study needs."""
     algorithms = core.algorithms()
     return {
         "schema": study_schema(),

@@ -1,4 +1,4 @@
-"""Start studies from the page; each is a separate process `cwndlab run`."""
+"""Start studies from the page; each study is a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Started:
     """Runs studies in processes, which continue after the user closes the browser."""
 
     def __init__(self, folder: Path) -> None:
-        """Create an object that stores the results of each new study below `folder`."""
+        """Create an object that stores the results of each new study in a folder below `folder`."""
         self._folder = folder
         self._taking = threading.Lock()
         self._children: dict[Path, _Child] = {}
@@ -99,19 +99,22 @@ class Started:
         with self._taking:
             child = self._children.get(results)
             if child is None or child.process.poll() is not None:
-                msg = f"{results}: not started from this page; stop the study where it was started"
+                msg = (
+                    f"{results}: this study was not started from this page; stop the study where "
+                    "it was started"
+                )
                 raise CwndlabError(msg)
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study started by the page is running, and the end of its output."""
+        """Return whether a study that the page started is running, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""
         return child.process.poll() is None, _tail(child.printed)
 
     def end(self) -> int:
-        """Stop all running studies, and return their number."""
+        """Stop all running studies, and return how many there were."""
         with self._taking:
             running = [each for each in self._children.values() if each.process.poll() is None]
             for child in running:

@@ -34,7 +34,7 @@ Signature = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Row for a folder of results in the list of studies."""
+    """A row in the list of studies, which describes one folder of results."""
 
     title: str
     link: str = ""
@@ -50,7 +50,7 @@ class Summary:
 
 @dataclass(slots=True)
 class Tally:
-    """Summary of a results folder, and the position up to which each of its journals was read."""
+    """Run counts of a results folder, and the position up to which each journal was read."""
 
     signature: Signature
     summary: Summary
@@ -73,7 +73,7 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return the cached run counts of a finished study; None if the cached value is invalid."""
+    """Return the cached run counts of a finished study, or None if they are invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
@@ -85,7 +85,9 @@ def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
     try:
         manifest = read_manifest(folder)
         if manifest is None:
-            return Tally(signature, Summary(folder.name, state=DAMAGED, problem="holds no results"))
+            return Tally(
+                signature, Summary(folder.name, state=DAMAGED, problem="contains no results")
+            )
         told = _described(folder)
         if before is None or before.first_journal != manifest.first_journal or not before.read_to:
             in_tables = _rows_of_runs(folder, manifest)
@@ -152,7 +154,7 @@ def _height(path: Path) -> int:
 
 
 def _described(folder: Path) -> Summary:
-    """Read title, link and algorithms from the file of the study or of the import."""
+    """Read title, link and algorithms from the file of a study or of an import."""
     if (imported := folder / IMPORT_FILE).exists():
         about = tomllib.loads(imported.read_text("utf-8"))["import"]
         return Summary(f"{about['id']} (imported)", link=f"measured: {about['folder']}")

@@ -154,7 +154,7 @@ def test_mistakes_in_a_file_name_their_place() -> None:
     said = complaint(FILE.replace('source = "our logs"\n', ""))
     assert "users.toml:3: users[0]\n" in said
     expected = (
-        'name the "source" of the values, or list under "invented" the values without a source'
+        'state the "source" of the values, or list the values without a source under "invented"'
     )
     assert expected in said
     said = complaint(FILE.replace('"far"', '"phones"'))

@@ -34,9 +34,9 @@ def test_host_and_port_are_read(text: str, host: str, port: int) -> None:
     ["", ":", ":80", "h:0", "h:65536", "h:²", "h:-1", "a..b", ".a", f"{'a' * 64}.net", "[]:80"],
 )
 def test_text_that_names_no_host_is_refused(text: str) -> None:
-    with pytest.raises(ServerUnreachableError, match="is not HOST or HOST:PORT"):
+    with pytest.raises(ServerUnreachableError, match="is not of the form HOST or HOST:PORT"):
         Address.parse(text, TOKEN)
-    with pytest.raises(ServerUnreachableError, match="is not HOST or HOST:PORT"):
+    with pytest.raises(ServerUnreachableError, match="is not of the form HOST or HOST:PORT"):
         Iperf3.parse(text)
 
 

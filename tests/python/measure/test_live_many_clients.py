@@ -76,7 +76,7 @@ def test_who_waits_is_told_how_many_are_ahead_and_comes_in_the_order_of_asking()
         assert list(second.turn()) == []
         second.__exit__()
         assert list(waiting) == []
-    assert waiting_for(1) == "waiting for 1 other client: the server serves one at a time"
+    assert waiting_for(1) == "waiting for 1 other client: the server serves one client at a time"
 
 
 def test_without_its_turn_nothing_is_measured(address: Address) -> None:

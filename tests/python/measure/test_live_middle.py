@@ -129,7 +129,7 @@ def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     assert clamped["status"] == 0
     assert "proxy" not in kinds(clamped)
     told = [finding["what"] for finding in clamped["findings"]]
-    assert any("reduced to 1200 bytes on the path (1460 announced)" in what for what in told), told
+    assert any("reduces the MSS from 1460 to 1200 bytes" in what for what in told), told
 
     with running(way, "proxy", str(PORT)):
         ip("-n", way.middle, "route", "add", "local", "0.0.0.0/0", "dev", "lo", "table", "101")

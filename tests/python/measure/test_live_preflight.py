@@ -307,8 +307,7 @@ def test_firewalls_and_tunnels_are_told_from_proxies() -> None:
     server["syn"] |= {"sequence": 78, "mss_bytes": 1_200}
     kinds = {finding.kind: finding.what for finding in compare_views(client, server, 21.5)}
     assert kinds == {
-        "note": "the MSS is reduced to 1200 bytes on the path (1388 announced), "
-        "as in tunnels and mobile networks"
+        "note": "the path reduces the MSS from 1388 to 1200 bytes, as tunnels often do"
     }
     whole = [str(finding) for finding in compare_views(client, server, 21.5)]
     assert "a firewall on the path rewrites sequence numbers; this is harmless" in whole

@@ -138,7 +138,7 @@ def test_the_screen_fits_every_terminal(
     if height >= 24:
         text = "\n".join(lines)
         assert "throughput, Mbit/s" in text
-        assert "Ctrl-C ends" in text
+        assert "Ctrl-C to stop" in text
         assert ("no transfers yet" in text) == (flows == 0)
 
 

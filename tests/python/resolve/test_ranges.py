@@ -178,7 +178,7 @@ def test_a_users_file_may_have_ranges_of_its_own() -> None:
     (server,) = [key for key in vary("x.toml", 1, 1).keys if key.name == "server"]
     assert (server.low, server.high, server.basis) == (2, 4, "invented: a test")
     Path("x.toml").write_text(f'[link]\nrate = "5 Mbit/s"\n{ranges}')
-    with pytest.raises(FieldError, match=r'x.toml:\d+: .*\n.*name the "source"'):
+    with pytest.raises(FieldError, match=r'x.toml:\d+: .*\n.*state the "source"'):
         vary("x.toml", 1, 1)
     Path("x.toml").write_text(
         f'[link]\nrate = "5 Mbit/s"\n{ranges}invented = "x"\n'.replace("4 ms", "4 s")

@@ -382,7 +382,7 @@ def test_files_go_up_and_down_over_http_and_sftp() -> None:
     openssh = application("downlink", kind="sftp", bytes="1 MB")
     assert openssh == apps.Sftp(bytes=10**6, request_bytes=32768, outstanding=64, is_upload=False)
     with pytest.raises(
-        StudyError, match="no such client; the known clients are openssh, winscp, filezilla"
+        StudyError, match="no such SFTP client; the known clients are openssh, winscp, filezilla"
     ):
         application("uplink", kind="sftp", bytes="1 MB", client="putty")
 

@@ -192,7 +192,7 @@ def test_a_folder_of_another_study_is_not_written_into(folder: Path) -> None:
     with Writer(folder, "x"):
         pass
     with pytest.raises(
-        ResultsError, match=r"holds results of the study 'x', not of 'y'; name anot"
+        ResultsError, match=r"contains results of the study 'x', not of 'y'; name anot"
     ):
         Writer(folder, "y").__enter__()
 
@@ -200,7 +200,7 @@ def test_a_folder_of_another_study_is_not_written_into(folder: Path) -> None:
 def test_a_folder_without_results_says_where_some_are(tmp_path: Path) -> None:
     with Writer(tmp_path / "results" / "x", "x"):
         pass
-    with pytest.raises(ResultsError, match=r"holds no results; did you mean .*results/x"):
+    with pytest.raises(ResultsError, match=r"contains no results; did you mean .*results/x"):
         Folder.open(tmp_path / "results")
     with pytest.raises(ResultsError, match="there is no such folder; `cwndlab run STUDY`"):
         Folder.open(tmp_path / "none")

@@ -36,9 +36,8 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Smallest accepted ratio of the window's growth to the growth three round trips earlier.
-
-If the growth doubles in each round trip, this ratio is 8."""
+"""Smallest accepted ratio of two growths of the window: the growth in a round trip, divided by the
+growth three round trips earlier. If the growth doubles in each round trip, this ratio is 8."""
 _HALF_S = 10.0
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
 """Times from the start of the second ProbeBW_UP to the first loss, in round trips. The test case
@@ -63,7 +62,7 @@ def first_up(bench: Bench) -> Stay:
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return a phase's pacing rate, relative to the pacing rate in the preceding ProbeBW_CRUISE."""
+    """Return a phase's pacing rate, relative to the pacing rate in the ProbeBW_CRUISE before it."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
         msg = "the connection was never in probe_bw_cruise before the phase"
@@ -115,9 +114,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(UP)
     run.require_limited(stay.begin_s)
     rounds = run.rounds(stay.begin_s, stay.end_s)
-    yield within(
-        "round trips in ProbeBW_UP, which lasts until the run ends", rounds, 40, 200, digits=0
-    )
+    yield within("round trips in ProbeBW_UP until the run ends", rounds, 40, 200, digits=0)
     yield follows("ProbeBW_UP does not end", run.next_phase(stay), "")
     limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
     run = bench.run("4.9 s", application=limited)
@@ -169,7 +166,8 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 15: the link rate increases tenfold.
 
-    Losses in the first ProbeBW_UP set the inflight bound; later ProbeBW_UP phases must raise it.
+    Losses in the first ProbeBW_UP set the inflight bound, which later ProbeBW_UP phases must
+    raise.
     """
     link = {"queue": "400 packets"}
     up = bench.run("4 s", link).stay(UP)

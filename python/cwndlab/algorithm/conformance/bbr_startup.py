@@ -48,7 +48,7 @@ def us(t_s: float) -> str:
 
 
 def pacing(run: Observation, begin_s: float, end_s: float) -> float:
-    """Return the median pacing rate in a time window."""
+    """Return the median pacing rate in a time window of a run."""
     rates = run.column("pacing_rate_mbit_s", begin_s, end_s)
     return float(sorted(rates)[len(rates) // 2])
 
@@ -184,7 +184,10 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 20: ProbeRTT interrupts Startup; the application is slower than the link."""
+    """Test case 20: ProbeRTT interrupts Startup.
+
+    The application sends more slowly than the link.
+    """
     limited = {"kind": "paced", "rate": "4 Mbit/s", "write": "1448 bytes"}
     run = bench.run("8 s", application=limited)
     stay = run.stay(PROBE_RTT)

@@ -35,7 +35,7 @@ _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _APPROACHES, _NEAR_S = 6, 0.3
 """Maximum number of runs that search for the time at which the application must slow down, and the
-accuracy in seconds that ends this search."""
+accuracy in seconds at which the search ends."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
 """Shifts of the time at which the application slows down, in multiples of `_STEP_S` seconds.
 Further runs try them in turn if the first `_APPROACHES` runs fail."""
@@ -86,7 +86,8 @@ class Observation:
         )
         self.events = tuple(events.select("t_s", "event").rows())
         self.limited_s = 0.0
-        """Time from which the application limits the sender; set only by `Bench.run_limited`."""
+        """Time in seconds from which the application limits the sender; only `Bench.run_limited`
+        sets it."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
         """Return the first time interval in a phase that begins at or after a given time.
@@ -102,7 +103,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the name of the phase that follows this phase; empty at the end of the run."""
+        """Return the name of the phase that follows this one; empty at the end of the run."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
@@ -115,7 +116,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the time interval (stay) in one of `phases` that includes a given time.
+        """Return the stay in one of `phases` that includes a given time.
 
         Raises:
             NotReachedError: the connection is in another phase at that time.
@@ -134,8 +135,8 @@ class Observation:
         """
         if self.limited_s > by_s:
             msg = (
-                f"the application limits the sender from {self.limited_s:.3f} s on; the case "
-                f"needs {by_s:.3f} s or earlier"
+                f"the application limits the sender from {self.limited_s:.3f} s on; the "
+                f"test case requires {by_s:.3f} s or earlier"
             )
             raise NotReachedError(msg)
 
@@ -185,7 +186,7 @@ class Observation:
         return len(list(self.round_ends(begin_s, end_s)))
 
     def trace(self) -> str:
-        """Return one line with the names of the phases and the times at which they began."""
+        """Return one line with the names of the phases and the times at which the phases began."""
         return ", ".join(f"{each.phase} {each.begin_s:.2f}" for each in self.stays)
 
 
@@ -291,7 +292,7 @@ class Bench:
 
 
 def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> float:
-    """Return the time from which the application limits the sender, at most the end of the run."""
+    """Return the time from which the application limits the sender, or the end of the run."""
     t_s = max(begin_s, _LIMITED_WINDOW_S)
     while t_s < observed.end_s - _LIMITED_WINDOW_S:
         sent = observed.column("throughput_mbit_s", t_s, t_s + _LIMITED_WINDOW_S)

@@ -1,4 +1,4 @@
-"""Test cases of a draft, with their checks and outcomes."""
+"""Define test cases of a draft, with their checks and outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """One requirement of a test case, with the value that was observed."""
+    """One requirement of a test case, with the value that was observed in a run."""
 
     wanted: str
     holds: bool

@@ -24,7 +24,7 @@ _SAMPLES = {"samples": "1 ms", "events": True}
 
 
 class CaseRuns(Protocol):
-    """The simulator or kernel on which a test case runs its only connection."""
+    """The simulator or the kernel on which test cases run their only connection."""
 
     attempts: int
     """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
@@ -56,7 +56,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
         self._process = WorkerProcess()
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
-        """Execute the only run of a study."""
+        """Execute the only run of a study, and return its tables."""
         return run_once(study, self._process)
 
     def __exit__(self, *_: object) -> None:
@@ -81,7 +81,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
         self._executor: RecordingExecutor | RecordingVmExecutor = RecordingExecutor(algorithm)
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
-        """Execute the only run of a study."""
+        """Execute the only run of a study, and return its tables."""
         tables = compute_once(study, self._executor)
         calls = self._executor.calls
         phases = phases_of(calls)

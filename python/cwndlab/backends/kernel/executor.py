@@ -34,7 +34,7 @@ _OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
-    """The machine was too slow to emulate the link in real time; the run is not valid."""
+    """The machine was too slow to emulate the link in real time, so the run is not valid."""
 
 
 class _Helper(Protocol):
@@ -43,11 +43,11 @@ class _Helper(Protocol):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = ...
     ) -> dict[str, Any]:
-        """Send a request to the helper and return its answer."""
+        """Send a request to the helper process, and return its answer."""
 
 
 class _Names(Protocol):
-    """Interface of objects that find the names under which the kernel knows algorithms."""
+    """Interface of objects that return the kernel's names for algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
@@ -69,7 +69,7 @@ class _EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Objects that a run needs: the helper, the algorithm names and the event recorder."""
+    """The objects that a run needs: the helper, the names of algorithms, the event recorder."""
 
     helper: _Helper
     names: _Names
@@ -92,7 +92,7 @@ class KernelExecutor:
         at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Create an executor that shows messages with the function `say`.
+        """Create an executor that shows messages by calling `say`.
 
         If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
         lacks. At most `at_once` runs are executed in parallel, each in separate network
@@ -104,7 +104,7 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Execute all tasks, up to `at_once` of them in parallel."""
+        """Execute all tasks, of which up to `at_once` run in parallel."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]
@@ -220,7 +220,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return the text that other studies display while they wait for this study."""
+    """Return the text about this study that other studies show while they wait for it."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

@@ -1,4 +1,4 @@
-"""The helper process, which receives requests for runs on the kernel as lines of JSON."""
+"""Communicate with the helper process, which receives requests for runs as lines of JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOK_AGAIN_S = 0.5
 
 
 def helper_path() -> Path | None:
-    """Return the path of the helper's program; None if the helper has not been built."""
+    """Return the path of the helper program, or None if the helper has not been built."""
     path = Path(__file__).parents[2] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
@@ -79,7 +79,10 @@ def require_helper() -> Path:
 
 
 class RunsHelper(AbstractContextManager["RunsHelper"]):
-    """A running helper process. When cwndlab ends, the helper ends and removes what it created."""
+    """A running helper process.
+
+    When cwndlab ends, the helper process ends and removes what it has created.
+    """
 
     def __init__(self) -> None:
         """Start the helper process.
@@ -99,7 +102,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Send a request to the helper and return its answer.
+        """Send a request to the helper process, and return its answer.
 
         If another process is using this machine's kernel, `waiting` is called with a description of
         that process.
@@ -128,7 +131,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         raise KernelRunError(msg)
 
     def _line(self) -> bytes:
-        """Read the next line from the helper; return an empty line if the helper has ended."""
+        """Read the next line from the helper process; return "" if the process has ended."""
         pipe = _pipe(self._process.stdout)
         parts = [self._pending]
         while b"\n" not in parts[-1]:
@@ -143,7 +146,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         return line
 
     def close(self) -> None:
-        """Kill the helper, even during a request."""
+        """Kill the helper process, even during a request."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

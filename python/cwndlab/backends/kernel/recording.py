@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 _RECEIVER = "reno"
-"""Algorithm of the receiver, whose calls are not recorded because the receiver sends no data."""
+"""Algorithm of the receiver. Its calls are not recorded, because the receiver sends no data."""
 
 
 class RecordingExecutor(KernelExecutor):
     """An executor for runs with one flow; it records the calls of the sender's hooks."""
 
     def __init__(self, algorithm: str) -> None:
-        """Create an executor for an algorithm, which is given by name or file."""
+        """Create an executor for an algorithm that is given by its name or its file."""
         super().__init__()
         self._algorithm = algorithm
         self.calls = pl.DataFrame()
-        """Recorded calls of the last run, see `call_table`."""
+        """Recorded calls of the last run (see `call_table`)."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""
@@ -53,7 +53,7 @@ class RecordingExecutor(KernelExecutor):
 
 
 class NoNames:
-    """Supplies no kernel names, because `_RecordingHelper` names the recorded algorithm."""
+    """Supplies no names of algorithms, because `_RecordingHelper` names the recorded algorithm."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None
@@ -104,14 +104,14 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Set the receiver's algorithm to `reno`; return the new scenario and the sender's settings."""
+    """Set the receiver's algorithm to `reno`; return the scenario and the sender's settings."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]
 
 
 def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
-    """Return recorded calls with times in seconds since the start of the run.
+    """Return recorded calls, with times in seconds since the start of the run.
 
     Sequence numbers are relative to the connection's first sequence number, so they do not wrap
     around within 4 GB. Calls for the handshake, which precede the call of `init`, are omitted.
@@ -126,7 +126,7 @@ def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
 
 
 def phases_of(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the changes of the reported phase: columns `t_s` and `phase`."""
+    """Return the changes of the reported phase as a table with the columns `t_s` and `phase`."""
     reported = calls.filter(pl.col("phase") > 0)
     return reported.filter(pl.col("phase") != pl.col("phase").shift(1).fill_null(0)).select(
         "t_s", "phase"

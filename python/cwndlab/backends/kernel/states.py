@@ -1,4 +1,4 @@
-"""Read `TCP_INFO`, which the helper recorded at both ends of every flow of a run."""
+"""Read `TCP_INFO`, which the helper process recorded at both ends of every flow of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NS_PER_S = 10**9
 
 
 def state_table(run: str, records: bytes) -> pl.DataFrame | None:
-    """Return the table `tcp_info` of a run, or None if the helper recorded no `TCP_INFO`."""
+    """Return the table `tcp_info` of a run, or None if the helper process recorded none."""
     at_ns: dict[tuple[int, int], list[int]] = {}
     answers_of: dict[tuple[int, int], list[bytes]] = {}
     for at, flow, end, answer in _read(records):

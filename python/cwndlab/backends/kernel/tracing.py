@@ -44,7 +44,7 @@ FIRST_PORT = 10_000  # port of flow 0, as in crates/testbed
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """A recorded TCP event of a flow's sender."""
+    """A recorded TCP event, such as a timeout, of the sender of a flow."""
 
     flow: int  # index of the flow in the scenario
     t_s: float
@@ -117,7 +117,7 @@ def happenings(
 
 
 def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
-    """Return the number of events of each kind for each flow's sender."""
+    """Return the number of events of each kind, for the sender of each flow."""
     counts = [dict.fromkeys(_KINDS, 0) for _ in range(flows)]
     for each in found:
         counts[each.flow][each.event] += 1
@@ -136,7 +136,7 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Replace timeouts and recoveries, which were derived from samples, by recorded events.
+    """Replace timeouts and recoveries that were derived from samples by recorded events.
 
     Args:
         events: the table of events, derived from samples every 10 ms.

@@ -38,7 +38,7 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Find the data member of a Debian package, the third member of an `ar` archive."""
+    """Find the data member of a Debian package, which is the third member of an `ar` archive."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)
@@ -52,10 +52,10 @@ def _seek_data(file: IO[bytes], package: Path) -> None:
 
 
 def first_file_system(files: Mapping[str, bytes]) -> bytes:
-    """Return a cpio archive (format `newc`) with these files, all executable, and their folders.
+    """Return a cpio archive (format `newc`) of these files and their folders, all executable.
 
-    The bytes depend only on `files`: the archive contains no times, owners or inode numbers of this
-    machine.
+    The bytes depend only on `files`: the archive contains no times, owners or inode numbers of
+    this machine.
     """
     folders = {
         "/".join(parts[:length])

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 CPU_BOUND_PCT = 30.0
-"""Maximum processor load caused by emulating the link, in %; more would disturb the traffic."""
+"""Maximum processor load, in %, that emulating the link may cause; a higher load would disturb the
+traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
@@ -40,19 +41,19 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """Executes each request for a run in a separate virtual machine."""
+    """Executes requests, each of which is one run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
     ) -> None:
-        """Create a helper that answers requests in copies of a booted virtual machine.
+        """Create a helper that executes requests in copies of a booted virtual machine.
 
         `programs` are the algorithms that runs load, by their names in the kernel.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
         self.calls = b""
-        """Recorded calls of the last run, if one of the algorithms records its calls."""
+        """Recorded calls of the last run, if one of its algorithms records its calls."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -106,10 +107,10 @@ def _sysctls(text: bytes) -> dict[str, list[int]]:
 
 
 class GuestNames(KernelNames):
-    """Finds the names of algorithms in a stock kernel; runs load the algorithms that it lacks."""
+    """Finds the names of algorithms in a stock kernel, and the algorithms that must be loaded."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """If `may_fall_back` is set, use cwndlab's version of algorithms that the kernel lacks."""
+        """Create the object; with `may_fall_back`, use cwndlab's version of missing algorithms."""
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
@@ -187,7 +188,7 @@ class VmExecutor(KernelExecutor):
     def __init__(
         self, kernel: StockKernel, jobs: int | None = None, *, may_fall_back: bool = False
     ) -> None:
-        """Use `jobs` virtual machines in parallel; if `jobs` is None, one per core.
+        """Create an executor with `jobs` virtual machines in parallel, by default one per core.
 
         If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
         lacks.

@@ -170,7 +170,7 @@ class VirtualMachine:
     def run(
         self, request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()
     ) -> dict[str, bytes]:
-        """Execute a request in a copy of the machine, and return its files, including the answer.
+        """Execute a request in a copy of the virtual machine; return all files that it wrote.
 
         The algorithms `programs` are loaded into the guest kernel before the run. If the kernel
         refuses one of them, there is no answer, and the file `loaded` contains the reason.
@@ -255,7 +255,7 @@ def _hardware() -> list[str]:
 
 
 def obstacle_to_loading(kernel: StockKernel) -> str | None:
-    """Return why cwndlab's algorithms cannot be loaded into the kernel; None if they can."""
+    """Return why cwndlab's algorithms cannot be loaded into the kernel; None if they can be."""
     if (lacking := kernel.obstacle_to_bpf()) is not None:
         return lacking
     if (loader := loader_path()) is None:
@@ -297,7 +297,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files in the archive that the virtual machine wrote to its disk."""
+    """Return the files in the archive that the virtual machine has written to its disk."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -308,7 +308,7 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name that, unlike a file of `tempfile`, can be named later."""
+    """Create a file without a name, which can be named later, unlike a file of `tempfile`."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 
@@ -328,7 +328,7 @@ def _digest(path: Path) -> str:
 
 
 def _warm_up() -> bytes:
-    """Return a request that the virtual machine executes once before its state is saved."""
+    """Return the request that a virtual machine executes once before its state is saved."""
     scenario = json.loads(_WARM_UP.read_bytes())
     return (
         json.dumps({"do": "run", "scenario": scenario, "is_held": True, "is_awake": False}).encode()

@@ -51,7 +51,7 @@ def kernels_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class StockKernel:
-    """A stock kernel, with the kernel modules that a run needs."""
+    """A stock Linux kernel, with the kernel modules that a run needs."""
 
     release: str
     folder: Path
@@ -70,7 +70,7 @@ class StockKernel:
 
     @property
     def has_bpf_links(self) -> bool:
-        """Whether a BPF algorithm is unloaded when the loading process ends (since Linux 6.4)."""
+        """Whether the kernel unloads a BPF algorithm with the loading process (since Linux 6.4)."""
         return self._version >= _FIRST_WITH_LINKS
 
     @property
@@ -79,7 +79,7 @@ class StockKernel:
         return major, minor
 
     def obstacle_to_bpf(self) -> str | None:
-        """Return why the kernel cannot load algorithms as BPF programs; None if it can.
+        """Return why the kernel cannot load algorithms as BPF programs, or None if it can.
 
         Before Linux 6.0, a BPF program could not set `sk_pacing_rate`, and an algorithm with
         `cong_control` needed `cong_avoid`, too.
@@ -134,14 +134,14 @@ class StockKernel:
 
 
 def kernels() -> list[StockKernel]:
-    """Return all added kernels, with the oldest release first."""
+    """Return all kernels that have been added; the oldest release comes first."""
     folders = kernels_folder().glob(f"*/{_SUMS}")
     found = [StockKernel(path.parent.name, path.parent) for path in folders]
     return sorted(found, key=lambda each: _numbers(each.release))
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the added kernel with the highest release, or the highest that begins with `wanted`.
+    """Return the added kernel with the highest release that begins with `wanted`, if given.
 
     Raises:
         KernelRunError: no kernel has been added.
@@ -211,7 +211,7 @@ def check_version(version: str) -> None:
 
 
 def download(version: str) -> StockKernel:
-    """Use this machine's apt to download the newest package of a kernel version, and unpack it.
+    """Download the newest package of a kernel version with apt, and unpack the package.
 
     Raises:
         KernelRunError: this machine has no apt, or apt does not offer this version.

@@ -1,4 +1,4 @@
-"""Execute runs on a stock kernel in a virtual machine, and record calls of the sender's hooks."""
+"""Execute runs on a stock kernel in a virtual machine, and record the calls of hooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RecordingVmExecutor(KernelExecutor):
     attempts = 1  # a second attempt would have the same result
 
     def __init__(self, kernel: StockKernel, algorithm: str) -> None:
-        """Boot a virtual machine for an algorithm that is given by name or file.
+        """Boot a virtual machine for an algorithm that is given by its name or its file.
 
         Raises:
             KernelRunError: the algorithm cannot be loaded, or the virtual machine cannot be

@@ -1,4 +1,4 @@
-"""Pack the input of a virtual machine: a request, and the run's algorithms compiled to BPF."""
+"""Pack the input of a virtual machine: a request, and the algorithms of a run as BPF programs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _NOBODY = -1
 
 
 class Canvas:
-    """A canvas for several curves; a character takes the colour of the last curve drawn there."""
+    """A canvas for several curves; a character takes the colour of the last curve drawn in it."""
 
     def __init__(self, width: int, height: int) -> None:
         """Create an empty canvas; `width` and `height` count characters."""
@@ -32,7 +32,7 @@ class Canvas:
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return, for each character of a row, the index of the last curve drawn there, or -1."""
+        """Return, for each character of a row, the index of the last curve drawn in it, or -1."""
         return [int(owner) for owner in self._owners[row]]
 
 

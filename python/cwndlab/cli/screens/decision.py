@@ -29,10 +29,10 @@ def _certainty(decision: Decision) -> Table:
 
 
 def terminal_settings(answers: Answers) -> Table:
-    """Return a table that shows how much worse than the best each algorithm is in each setting."""
+    """Return a table of how much worse each algorithm is than the best one, in each setting."""
     names = [each.name for each in answers.together.entrants]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("worse than the best algorithm by", no_wrap=True)
+    table.add_column("percentage worse than the best", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right")
     for answer in answers.settings:

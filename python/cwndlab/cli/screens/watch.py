@@ -43,7 +43,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
         lines += _chart(f"{title}{legend}", drawn, value, watch.now_s, columns, sizes[number])
     lines += [_marks(tracks, watch.now_s, columns), _times(columns)]
     lines += _table(tracks, watch.now_s, width)
-    lines.append(Text(f"{_LOST} retransmitted  {_TIMEOUT} timeout  Ctrl-C ends", style="dim"))
+    lines.append(Text(f"{_LOST} retransmitted  {_TIMEOUT} timeout  Ctrl-C to stop", style="dim"))
     for line in lines:
         line.truncate(width)
     return Text("\n").join(lines[:height])
@@ -130,7 +130,7 @@ def _draw(
 
 
 def _join(canvas: Canvas, start: tuple[int, int], end: tuple[int, int], owner: int) -> None:
-    """Draw a continuous line between two dots."""
+    """Draw a continuous line between two dots of the chart."""
     steps = max(1, end[0] - start[0])
     last = start[1]
     for step in range(1, steps + 1):

@@ -1,4 +1,4 @@
-"""Provide the clock of all measurements, which counts from 1970 and is never set back."""
+"""Provide the clock of all measurements, which counts ns since 1970 and is never set back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describe the computer at each end of a measurement."""
+"""Describe the computer at one end of a measurement."""
 
 from __future__ import annotations
 

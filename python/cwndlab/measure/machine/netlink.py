@@ -43,7 +43,7 @@ Attributes = dict[int, bytes]
 
 
 def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterator[bytes]:
-    """Yield the messages that answer a request, without their headers.
+    """Send a netlink request, and yield the messages that answer it, without their headers.
 
     Raises:
         OSError: the kernel refuses the request, or does not support netlink.
@@ -81,7 +81,7 @@ def attributes(content: bytes) -> Attributes:
 
 
 def interface_to(address: str) -> int | None:
-    """Return the index of the interface on the route to an address; None without a route."""
+    """Return the index of the interface on the route to an address, or None without a route."""
     packed = ipaddress.ip_address(address.partition("%")[0]).packed
     family = socket.AF_INET if len(packed) == 4 else socket.AF_INET6  # noqa: PLR2004  bytes of IPv4
     head = _ROUTE.pack(family, 8 * len(packed), 0, 0, 0, 0, 0, 0, 0)
@@ -126,7 +126,7 @@ def links() -> list[dict[str, Any]]:
 
 
 def qdisc_limit_pkts(index: int) -> int | None:
-    """Return the packet limit of an interface's root queue; None if it is not reported."""
+    """Return the packet limit of an interface's root queue, or None if the limit is unknown."""
     head = _QDISC.pack(0, index, 0, _ROOT, 0)
     try:
         for answer in ask(socket.NETLINK_ROUTE, _GET_QDISC, head, is_dump=True):

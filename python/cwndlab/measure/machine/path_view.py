@@ -1,9 +1,9 @@
 """Detect middleboxes from differences between the views of a connection at its two ends.
 
 A proxy that terminates TCP replaces one connection with two. Each end then measures only its
-connection to the proxy, and the server's algorithm does not control the data on the radio link;
-therefore comparisons of algorithms are meaningless. Any of these observations reveals a proxy: the
-TCP timestamps at the two ends come from different clocks (both ends can read them without root
+connection to the proxy, and the server's algorithm does not control the data on the radio link.
+Therefore, comparisons of algorithms are meaningless. Any of these observations reveals a proxy:
+the TCP timestamps at the two ends come from different clocks (both ends can read them without root
 privileges), the window scales differ, or TCP's round-trip times are too short for the whole path.
 """
 
@@ -54,7 +54,7 @@ class PathFinding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return the finding in one line, with its remedy if there is one."""
+        """Return the finding as one line, followed by its remedy if there is one."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
@@ -65,7 +65,7 @@ def save_syns(listener: socket.socket) -> None:
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """Return the SYN packet that this computer received; None if the kernel did not save it."""
+    """Return the SYN packet of a connection; None if the kernel did not save the packet."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -74,7 +74,7 @@ def saved_syn(connection: socket.socket) -> View | None:
 
 
 def read_syn(raw: bytes) -> View | None:
-    """Return TTL, sequence number and options of a SYN packet; None if it is too short."""
+    """Return TTL, sequence number and options of a SYN packet; None if the packet is too short."""
     if len(raw) < _TCP_HEADER_BYTES:
         return None
     is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  version of IP
@@ -137,11 +137,10 @@ def view_of(connection: socket.socket) -> View:
 
 
 def waited_ms(connection: socket.socket) -> float:
-    """Return a lower bound of the time since the last data of a connection arrived here.
+    """Return a lower bound, in ms, of the time since a connection's last data arrived here.
 
     On a busy computer, a program may have to wait before it can read data that have arrived. The
-    kernel counts whole ticks since the arrival, so the true time is at most one tick shorter than
-    this count.
+    kernel counts whole ticks since the arrival, so one tick is subtracted.
     """
     tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     since_ms = tcp_info.decode(tcp_info.read(connection))["last_data_recv_ms"]
@@ -171,8 +170,9 @@ def compare_views(
         )
     mss = syn.get("mss_bytes")
     if mss is not None and mss < client["advertised_mss_bytes"]:
-        what = f"the MSS is reduced to {mss} bytes on the path ({client['advertised_mss_bytes']} "
-        found.append(PathFinding("note", f"{what}announced), as in tunnels and mobile networks"))
+        announced = client["advertised_mss_bytes"]
+        what = f"the path reduces the MSS from {announced} to {mss} bytes, as tunnels often do"
+        found.append(PathFinding("note", what))
     if syn and not syn["has_sack"]:
         found.append(
             PathFinding(

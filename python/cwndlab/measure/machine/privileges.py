@@ -37,7 +37,7 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Return the user that the server runs as: `name`, else the caller of sudo, else "nobody".
+    """Return the user as whom the server runs: `name`, else sudo's caller, else "nobody".
 
     Raises:
         PrivilegeError: the user does not exist, or is root.
@@ -57,7 +57,7 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Switch this thread, and threads that it starts, to `user`; keep only CAP_NET_ADMIN.
+    """Drop root: switch this thread and threads that it starts to `user`; keep CAP_NET_ADMIN.
 
     Raises:
         PrivilegeError: the system refuses the switch.

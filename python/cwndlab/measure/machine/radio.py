@@ -71,14 +71,14 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 
 
 class RadioSource(Protocol):
-    """A program or a log from which the current state of the radio is read."""
+    """A program or a log file that reports the current state of the radio."""
 
     def read(self) -> RadioReading | None:
         """Return the current state of the radio; None if the state is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
-    """Return the available sources of readings for the radio of an interface."""
+    """Return all available sources of radio readings for an interface."""
     found: list[RadioSource] = []
     if interface is None:
         return found
@@ -95,7 +95,7 @@ class Modem:
     """A modem that ModemManager controls."""
 
     def __init__(self, path: str) -> None:
-        """Identify the modem by its path on D-Bus."""
+        """Create an object for the modem that has this path on D-Bus."""
         self._path = path
         # Without this setting, a modem may measure its signal only rarely.
         _output("mmcli", "-m", path, "--signal-setup=1")
@@ -113,7 +113,7 @@ class WirelessCard:
     """A Wi-Fi card, whose state `iw` reports."""
 
     def __init__(self, interface: str) -> None:
-        """Identify the card by the name of its interface."""
+        """Create an object for the card that has this network interface."""
         self._interface = interface
 
     def read(self) -> RadioReading | None:
@@ -165,7 +165,7 @@ class RadioLog:
     """A CSV log of another program: a line of column names, then one line per reading."""
 
     def __init__(self, path: Path) -> None:
-        """Use the log at a path; it is read again for each run because it may grow."""
+        """Use the log at a path; the log is read again for each run, because it may have grown."""
         self._path = path
         self.rows(0, 0)
 
@@ -203,7 +203,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """Return the changes of technology that a source reported: time, old and new technology."""
+    """Return each change of technology that a source reported: time, old and new technology."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):
@@ -217,7 +217,7 @@ def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, s
 
 
 def _modem_of(interface: str) -> str | None:
-    """Return the D-Bus path of the modem with this interface among its ports."""
+    """Return the D-Bus path of the modem to which a network interface belongs."""
     try:
         paths = read_json(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
     except (ValueError, AttributeError):
@@ -230,7 +230,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """Return the signal of the technologies in use; a newer technology's values are preferred."""
+    """Return the signal values of the technologies in use, preferring the newest technology."""
     order = [
         name
         for name, words in (

@@ -49,7 +49,7 @@ def connections() -> list[Connection]:
 
 
 def read(answer: bytes) -> Connection | None:
-    """Return the connection in a message; None if the message contains no TCP_INFO."""
+    """Return the connection that a message describes; None if the message has no TCP_INFO."""
     if len(answer) < _ATTRIBUTES_AT:
         return None
     attributes = netlink.attributes(answer[_ATTRIBUTES_AT:])

@@ -31,7 +31,7 @@ _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
 
 
 class Surroundings:
-    """Records the state of the interface and of the radio during a run."""
+    """Context manager that records the state of the interface and of the radio during a run."""
 
     def __init__(
         self,

@@ -33,20 +33,23 @@ if TYPE_CHECKING:
 _DRAIN_RTTS = 10
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function that is called during a period, and returns a description of the harm to users since the
-period began; None if the period may continue."""
+"""Function that is called during a period. It returns a description of the harm to users since the
+period began, or None if the period may continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A period, a partial period or a return to the baseline, which is still to be measured."""
+    """A step of a trial that is still to be measured.
+
+    A step is a period, a part of a period, or a return to the baseline.
+    """
 
     block: int
     algorithm: str
     duration_s: float
-    """Duration of the step in seconds, including the wash-out."""
+    """Duration of the step in seconds, including the wash-out, whose measurements are ignored."""
     is_return: bool = False
-    """Whether the trial returns to the baseline to check suspected harm."""
+    """True if the step is a return to the baseline, which checks suspected harm."""
     drain_s: float = 0.0
     """Time in seconds for which queues drain before the step begins; not included in the
     duration."""
@@ -60,7 +63,7 @@ class Tried:
     suspicion: str | None
     """The harm that ended the step early; None if the step was complete."""
     passed_s: float
-    """Time in seconds for which the step lasted, including the wash-out."""
+    """Time in seconds that the step lasted, including the wash-out."""
 
 
 class TrialNetwork(Protocol):
@@ -71,7 +74,7 @@ class TrialNetwork(Protocol):
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods of a trial in order; empty if harm has ended the trial.
+    """Return the missing periods of a trial, in order, or none if harm has ended the trial.
 
     A block with a missing period is measured again from its start, because only neighbouring
     periods are compared.
@@ -131,7 +134,7 @@ def conduct(
 
 @dataclass(frozen=True, slots=True)
 class _Guarded:
-    """Measures the steps of a trial; if a step seems to harm users, returns to the baseline."""
+    """Measures the steps of a trial, and returns to the baseline if a step seems to harm users."""
 
     prediction: RegisteredPrediction
     network: TrialNetwork
@@ -195,7 +198,7 @@ def drain_time_s(checked: PeriodOutcome, washout_s: float, period_s: float) -> f
     """Return the time in seconds for which queues drain before a return to the baseline.
 
     The time is ten round-trip times, because data that senders had queued still arrive for several
-    round-trip times; but at least the wash-out time, and at most one period.
+    round-trip times. It is at least the wash-out time, and at most one period.
     """
     return min(period_s, max(washout_s, _DRAIN_RTTS * (checked.rtt_p95_ms or 0.0) / 1000))
 

@@ -1,4 +1,4 @@
-"""Stop a period early if the tested algorithm harms users (guardrails)."""
+"""Guardrails of a trial: stop a period early if the tested algorithm harms users."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LASTING_S = 2.0
 _SUSPICION = 2 / 3
 """A finished period is suspected of harm if it exceeds this fraction of a limit.
 
-The period is compared with earlier periods, during which the conditions of the network may have
-been different. A return to the baseline then decides, with the whole limit. The value was chosen by
-simulation, see docs/notes/2026-11-trials.md, 29 November.
+The fraction is below 1, because the period is compared with earlier periods, during which the
+conditions of the network may have been different. A return to the baseline then decides, with the
+whole limit. The value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
 """Factor on a limit if a period is compared with the mean of a return and earlier periods; it is
@@ -35,15 +35,15 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest allowed ratio of the tested algorithm's 95th percentile of the RTT to the baseline's;
-    a baseline below 20 ms counts as 20 ms."""
+    """Largest allowed ratio of two 95th percentiles of the RTT: the tested algorithm's divided by
+    the baseline's. A baseline below 20 ms counts as 20 ms."""
     goodput_ratio: float = 0.4
     """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
     """Largest allowed increase in the share of retransmitted segments, in percentage points."""
 
     def scaled(self, share: float) -> Guardrails:
-        """Return limits that are stricter if `share` is below 1, and looser if it is above 1."""
+        """Return limits scaled by `share`: stricter if it is below 1, looser if it is above 1."""
         return Guardrails(
             self.rtt_ratio * share, self.goodput_ratio / share, self.retransmitted_points * share
         )
@@ -60,7 +60,7 @@ class Guard:
         self._since_s: float | None = None
 
     def begin(self) -> None:
-        """Forget earlier checks, because a new period begins."""
+        """Begin a new period: forget the checks of earlier periods."""
         self._since_s = None
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
@@ -74,7 +74,7 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm to the flows of a period; None if there is no harm."""
+        """Return the harm to the flows of a period as text, or None if there is no harm."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(
@@ -103,7 +103,7 @@ class Guard:
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
-    """Return the median of each measurement over several periods, as one outcome."""
+    """Return an outcome that contains, for each measured quantity, the median over periods."""
 
     def median(name: str) -> float:
         return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))

@@ -1,4 +1,4 @@
-"""Represent the periods of a trial with their outcomes, and store them in a file."""
+"""Represent the periods of a trial and their outcomes, and store them in a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ values for the guardrails."""
 
 @dataclass(frozen=True, slots=True)
 class PeriodOutcome:
-    """Measurements in a period; a value is None if no connection carried enough data."""
+    """Measurements in one period of a trial.
+
+    A value is None if no connection carried enough data.
+    """
 
     utility: float | None
     goodput_mbit_s: float | None
@@ -30,7 +33,7 @@ class PeriodOutcome:
     flows: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return the outcome as a dictionary, for JSON."""
+        """Return the outcome as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -49,11 +52,11 @@ class MeasuredPeriod:
     harm: str = ""
     """Description of the harm that ended the trial; empty if there was no harm."""
     checks: str = ""
-    """For a return to the baseline, its reason, such as suspected harm; empty for any other
-    period."""
+    """Reason for a return to the baseline, such as suspected harm; empty if the period is not a
+    return."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the period as a dictionary, for JSON."""
+        """Return the period as a dictionary for JSON."""
         return asdict(self)
 
 
@@ -82,7 +85,7 @@ class PeriodLog:
             raise ResultsError(msg) from None
 
     def append(self, period: MeasuredPeriod) -> None:
-        """Append a period to the file, and wait until it is on disk."""
+        """Append a period to the file, and wait until the line is on disk."""
         self._cut_off()
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(period.to_json()) + "\n")
@@ -99,7 +102,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Return the combined outcome of a period that was interrupted by returns to the baseline.
+    """Return the combined outcome of a period that returns to the baseline interrupted.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the
@@ -124,7 +127,7 @@ def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return each algorithm's outcome in every block; a repeated block counts once.
+    """Return the outcome of each algorithm in every block; a repeated block counts once.
 
     The pilot period, returns to the baseline, and periods that ended because of harm are left out.
     """

@@ -22,7 +22,7 @@ LOOK_S = 0.25
 
 
 class ServerPeriods:
-    """Measures periods on the server on which it runs, from the connections of users."""
+    """Measures periods on the server on which this process runs, from the connections of users."""
 
     def __init__(
         self,
@@ -32,14 +32,17 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Change the algorithm with `switch`; ignore the wash-out time after each change."""
+        """Create an object that changes the algorithm with `switch`.
+
+        After each change, the wash-out time is not measured.
+        """
         self._switch = switch
         self._goal = goal
         self._washout_s = washout_s
         self._see = see
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Use the algorithm of a step for new connections; end the step early on harm.
+        """Use the algorithm of a step for new connections, and end the step early if it does harm.
 
         Users' connections continue while queues drain; like the wash-out, this time is not
         measured.

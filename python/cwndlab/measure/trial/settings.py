@@ -1,8 +1,8 @@
-"""Change the congestion control of a server, for a route or by default.
+"""Change the congestion control of a server, for one route or for all connections.
 
 A route can define the congestion control of new connections (`congctl`, ip-route(8)). For a prefix
 without a separate route, the trial adds a route through the gateway in use. The trial loads no
-algorithm into the kernel, and open connections keep their algorithm.
+algorithm into the kernel; connections that are already open keep their algorithm.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class SettingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route to a prefix, with the route that existed before the trial."""
+    """A route to a prefix, and the route to this prefix that existed before the trial."""
 
     prefix: str
     """Destination of the route, in the form in which `ip route` prints it."""
     words: tuple[str, ...]
     """Words that follow the prefix in the output of `ip route`, except the congestion control."""
     before: str | None
-    """The route before the trial, as one line; None if there was none."""
+    """The route before the trial, as one line of `ip route`; None if there was none."""
 
     @classmethod
     def to(cls, prefix: str) -> Route:
-        """Read the route to a prefix, which may be `default`.
+        """Read the current route to a prefix; the prefix may be `default`.
 
         Raises:
             SettingError: the prefix is invalid or unreachable, or several routes lead to it.
@@ -119,7 +119,7 @@ class Default:
         _write(SYSCTL, algorithm)
 
     def restore(self) -> None:
-        """Restore the default that was set before the trial."""
+        """Restore the default congestion control that was set before the trial."""
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ LEAST_BYTES = 50_000
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """A connection during a period: its counters in the first and last sample, and its RTTs."""
+    """A connection during a period: its first and last counters, and its round-trip times."""
 
     first: dict[str, int]
     last: dict[str, int]
@@ -35,13 +35,13 @@ class WatchedFlow:
 
     @property
     def goodput_mbit_s(self) -> float | None:
-        """Goodput while data were in flight; None if no data were in flight."""
+        """Goodput in Mbit/s while data were in flight; None if no data were in flight."""
         busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
         return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
 
     @property
     def queueing_delay_ms(self) -> float:
-        """Queueing delay: 95th percentile of the smoothed RTT, minus the minimum RTT."""
+        """Queueing delay in ms: 95th percentile of the smoothed RTT, minus the minimum RTT."""
         base_ms = self.last.get("min_rtt_us", 0) / 1e3
         return max(0.0, float(np.percentile(self.rtts_ms, 95)) - base_ms)
 
@@ -51,7 +51,7 @@ class WatchedFlow:
 
 
 class PeriodTraffic:
-    """Connections that began in a period and use the algorithm of the period.
+    """The connections that began in a period and use the algorithm of the period.
 
     Connections that began before the period keep their congestion control and are ignored.
     """
@@ -66,7 +66,10 @@ class PeriodTraffic:
         self._flows: dict[bytes, WatchedFlow] = {}
 
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
-        """Sample all connections; if `counts` is false (wash-out), only note their state."""
+        """Sample all connections.
+
+        If `counts` is false, the measurements are ignored, and only the state is noted.
+        """
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:
             self._older = {each.cookie for each in seen}

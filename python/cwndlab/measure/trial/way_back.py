@@ -1,9 +1,9 @@
 """Restore the setting that a trial changed, no matter how the trial ends.
 
 Before the first change, the original values are written to a file. A separate process changes the
-setting and watches the trial: when the trial finishes or is killed, this process restores the
-setting and ends. If both processes are killed, `cwndlab trial restore` or the next trial restores
-the setting. A restart of the computer undoes all changes; the boot identifier in the file shows
+setting and watches the trial: when the trial ends or is killed, this process restores the setting
+and ends. If both processes are killed, `cwndlab trial restore` or the next trial restores the
+setting. A restart of the computer undoes all changes; the boot identifier in the file shows
 whether the computer was restarted.
 """
 
@@ -34,7 +34,7 @@ _RESTORED_S = 3.0
 
 
 class Switch:
-    """Changes the setting of a trial by requests to a separate process."""
+    """Changes the setting of a trial through requests to a separate process."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
         """Use the separate process `keeper` to change `setting`."""
@@ -91,7 +91,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting that a killed trial changed.
+    """Restore the setting that a killed trial left changed.
 
     Return the name of the setting; None if no trial left a changed setting.
 

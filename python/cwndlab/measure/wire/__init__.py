@@ -1,1 +1,1 @@
-"""Exchange data between the client and the server of a live measurement."""
+"""Exchange messages and data between the client and the server of a live measurement."""

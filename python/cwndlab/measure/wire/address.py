@@ -15,7 +15,7 @@ class ServerUnreachableError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a measurement server, with its token and fingerprint."""
+    """Address of a measurement server, with the server's token and fingerprint."""
 
     host: str
     port: int
@@ -23,7 +23,7 @@ class Address:
     fingerprint: str | None = None
     """Fingerprint of the server's certificate; None if the user did not give one."""
     known: KnownServers | None = None
-    """File of known fingerprints; None disables looking up and storing fingerprints."""
+    """File of known fingerprints; if None, fingerprints are neither looked up nor stored."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Address:
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare the server's fingerprint with the expected one.
+        """Compare the server's fingerprint with the expected fingerprint.
 
         Raises:
             OtherServerError: the fingerprint differs.
@@ -66,7 +66,7 @@ class Address:
 
 
 def host_and_port(text: str, default_port: int) -> tuple[str, int]:
-    """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets.
+    """Split `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets.
 
     Raises:
         ServerUnreachableError: the text has another form, or cannot be the name of a host.
@@ -76,7 +76,7 @@ def host_and_port(text: str, default_port: int) -> tuple[str, int]:
         host, port = text, str(default_port)
     host = host.strip("[]")
     if not is_host(host) or not _is_port(port):
-        msg = f"{text!r} is not HOST or HOST:PORT"
+        msg = f"{text!r} is not of the form HOST or HOST:PORT"
         raise ServerUnreachableError(msg)
     return host, int(port)
 

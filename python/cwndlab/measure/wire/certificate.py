@@ -30,7 +30,7 @@ class ServerCertificate:
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate; the HMAC keys are derived from the token and from this hash."""
+    """SHA-256 of the certificate; the keys of the HMACs are derived from it and from the token."""
 
     @property
     def fingerprint(self) -> str:
@@ -97,8 +97,8 @@ def read_certificate(path: Path) -> ServerCertificate:
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
     except (ssl.SSLError, ValueError):
         msg = (
-            f"{path}: contains no key and certificate; delete the file, then `cwndlab serve` "
-            "creates a new one"
+            f"{path}: does not contain a key and a certificate; delete the file, then `cwndlab "
+            "serve` creates a new one"
         )
         raise CertificateError(msg) from None
     except OSError as error:

@@ -10,14 +10,16 @@ from cwndlab.measure.wire.certificate import binding_of, client_context, fingerp
 from cwndlab.measure.wire.protocol import ProtocolError
 
 _READ_BYTES = 1 << 16
-_NO_SERVER = "the server is not `cwndlab serve`, or runs a different version; check host and port"
+_NO_SERVER = (
+    "the server is not `cwndlab serve`, or runs a different version of cwndlab; check host and port"
+)
 
 
 class ControlChannel:
     """A control connection over TLS 1.3, with the fingerprint of the server's certificate."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Complete the TLS handshake on a connected socket, and take ownership of the socket.
+        """Complete the TLS handshake on a connected socket; the channel then owns the socket.
 
         Raises:
             ProtocolError: the other end does not support TLS 1.3.
@@ -61,7 +63,7 @@ class ControlChannel:
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """Return the next line of a data connection, and do not read beyond the line.
+    """Return the next line of a data connection, without reading beyond the line.
 
     Raises:
         ProtocolError: the line is too long.

@@ -187,9 +187,9 @@ class Session:
             return _answer(line, self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait until this session may measure; it may then measure until it ends.
+        """Wait until this session may measure; from then on, it may measure until it ends.
 
-        Yields the number of clients ahead whenever that number changes; ends when it is 0.
+        Yields the number of clients ahead of this session whenever the number changes, down to 0.
 
         Raises:
             TransferFailedError: the connection to the server was lost.
@@ -207,7 +207,7 @@ class Session:
             pass
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
-        """Measure the round-trip time to the server with `count` probes."""
+        """Measure the round-trip time to the server, using `count` probes."""
         prober = Prober(self._probes, self.id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
@@ -361,8 +361,8 @@ class Session:
 
 
 def waiting_for(ahead: int) -> str:
-    """Return the message for the user while the client waits for its turn to measure."""
-    return f"waiting for {plural(ahead, 'other client')}: the server serves one at a time"
+    """Return the message to show while the client waits for its turn to measure."""
+    return f"waiting for {plural(ahead, 'other client')}: the server serves one client at a time"
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Record when a request was read, and for how long the request had waited to be read."""
+        """Record when a request was read, and how long the request had waited to be read."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 
@@ -70,7 +70,7 @@ class SessionControl:
     async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
         """Carry out a request and return the answer.
 
-        If the client disconnects meanwhile, the request is cancelled: `gone` is set, and the
+        If the client disconnects in the meantime, the request is cancelled: `gone` is set, and the
         threads of the request end.
         """
         is_measuring = isinstance(
@@ -115,7 +115,9 @@ class SessionControl:
                 ("error"): f"at most {limits.flows} flows are allowed, each with a different number"
             }
         if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s per flow; shorten the study's duration"}
+            return {
+                "error": f"flows may take at most {limits.flow_s:g} s; shorten the study's duration"
+            }
         ticket = secrets.token_bytes(protocol.TICKET_BYTES)
         flows[request.flow] = ServedFlow(request, ticket)
         return {"ticket": ticket.hex()}
@@ -191,7 +193,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """Wait for a datagram from the client, and return the address of its sender."""
+        """Wait for a datagram from the client, and return the address from which it was sent."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:

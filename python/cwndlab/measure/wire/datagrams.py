@@ -41,7 +41,7 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send datagrams at the requested rate; return the number of sent datagrams.
+    """Send datagrams at the requested rate, and return how many were sent.
 
     If `send` raises OSError because a buffer is full, the datagram is counted as lost.
     """
@@ -63,7 +63,7 @@ def send_datagrams(
 
 
 def prepare(to: socket.socket) -> None:
-    """Enlarge a socket's receive buffer, and let the kernel record arrival times."""
+    """Prepare a socket: enlarge its receive buffer, and let the kernel record arrival times."""
     with contextlib.suppress(OSError):
         to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
     try:
@@ -105,7 +105,7 @@ class DatagramReceiver:
         self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if `side` (client or server) has not signed it."""
+        """Count a datagram; return False if it was not signed by `side` (client or server)."""
         head = _HEAD.decode(self._key, side, content)
         if head is None:
             return False

@@ -24,7 +24,9 @@ def wait_for(
     states: Callable[[], SenderStates],
     ends_early: EndsEarly | None,
 ) -> bool:
-    """Wait until all flows are done or their time is over; return True if they must end early.
+    """Wait until all flows are done or their time is over.
+
+    Return True if the flows must end early.
 
     Args:
         ends: this computer's ends of the flows.

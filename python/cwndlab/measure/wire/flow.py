@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Maximum number of samples of all flows of a run together."""
+"""Maximum number of samples of all flows of a run in total."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
@@ -41,7 +41,7 @@ class AlgorithmMissingError(CwndlabError):
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
-    """Set the congestion control of a connection, and return the algorithm that it then uses.
+    """Set the congestion control of a connection, and return the algorithm now in use.
 
     An algorithm that is not part of the kernel may have been loaded by `cwndlab algorithm load`.
 
@@ -144,7 +144,10 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Start the flow; whenever there are `max_samples` samples, half of them are dropped."""
+        """Start the flow.
+
+        Whenever there are `max_samples` samples, half of them are dropped.
+        """
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
@@ -276,7 +279,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)  # so the sender learns that all data were read
 
     def _exchange(self, file: apps.Http | apps.Sftp) -> None:
-        """Transfer a file as the client, which is at the user's end, or as the server."""
+        """Transfer a file, as the client (which is at the user's end) or as the server."""
         exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
         is_client = self._is_sender == file.is_upload
         match file:
@@ -292,7 +295,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count a part of the file; when the receiver has the last byte, the transfer ends."""
+        """Count received or sent bytes of the file; the transfer ends after the last byte."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
@@ -313,7 +316,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write a message of the application's protocol, which is not counted as data."""
+        """Write a message of the application's protocol, whose bytes are not counted as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]

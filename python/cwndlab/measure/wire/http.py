@@ -1,8 +1,8 @@
 """Transfer a file over HTTP/1.1, with the client and the server of the standard library.
 
-The client downloads the file (GET), or uploads it (PUT) as a whole or in chunks; the server answers
-each chunk before the client sends the next (RFC 9110 section 14.5: PUT with Content-Range). The
-file contains only zeros.
+The client downloads the file (GET), or uploads it (PUT) as a whole or in chunks. The server
+answers each chunk before the client sends the next chunk (RFC 9110 section 14.5: PUT with
+Content-Range). The file contains only zeros.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(block)
 
     def do_PUT(self) -> None:
-        """Receive the whole file or its next chunk."""
+        """Receive the whole file or its next chunk from the client."""
         exchange = self._exchange
         length = self.headers.get("Content-Length", "")
         if not exchange.is_upload or self.path != _PATH:

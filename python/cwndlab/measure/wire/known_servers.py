@@ -1,4 +1,4 @@
-"""Store the fingerprints of servers that this user has used, like the known hosts of ssh."""
+"""Store the fingerprints of servers that the user has used, like ssh's file of known hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """A server's fingerprint is not the expected one, or cannot be looked up."""
+    """A server's fingerprint is not the expected fingerprint, or cannot be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class KnownServers:
         return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare a server's fingerprint with the stored fingerprint, if a fingerprint is stored.
+        """Compare a server's fingerprint with the stored fingerprint, if there is one.
 
         Raises:
             OtherServerError: the fingerprint differs, or the file cannot be read.
@@ -55,7 +55,10 @@ class KnownServers:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(f"{server} {fingerprint}\n")
         except OSError as error:
-            msg = f"{self.path}: cannot be written ({error.strerror}); use --fingerprint instead"
+            msg = (
+                f"{self.path}: cannot be written ({error.strerror}); use the option "
+                "--fingerprint instead"
+            )
             raise OtherServerError(msg) from None
 
     def _read(self) -> dict[str, str]:
@@ -64,7 +67,7 @@ class KnownServers:
         except FileNotFoundError:
             return {}
         except UnicodeDecodeError:
-            msg = f"{self.path}: not a text file; delete it, and cwndlab creates a new file"
+            msg = f"{self.path}: not a text file; delete the file, and cwndlab creates a new one"
             raise OtherServerError(msg) from None
         except OSError as error:
             raise OtherServerError(read_failure(self.path, error)) from None

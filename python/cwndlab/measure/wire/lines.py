@@ -80,7 +80,7 @@ class Pipe:
     """A non-blocking connection of the server, without encryption."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
-        """Use `connection`, from which the bytes `first` have already been read."""
+        """Create a pipe on `connection`, from which the bytes `first` have already been read."""
         self.connection = connection
         self._first = first
         self._loop = asyncio.get_running_loop()
@@ -101,7 +101,7 @@ class SecurePipe(Pipe):
     """A non-blocking connection of the server, with TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Use `connection`; the client's TLS handshake begins with the bytes `first`."""
+        """Create a pipe on `connection`, whose TLS handshake begins with the bytes `first`."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
@@ -144,7 +144,7 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """Read a client's first bytes, and return a connection with or without TLS.
+    """Read a client's first bytes, and return a pipe: with TLS if the bytes begin a handshake.
 
     Raises:
         ProtocolError: the client closes the connection immediately.
@@ -198,6 +198,6 @@ class LineStream:
         return line
 
     async def write(self, content: bytes) -> None:
-        """Send all bytes; give up after one minute."""
+        """Send all bytes; raise an error if this takes longer than one minute."""
         async with asyncio.timeout(60):
             await self._pipe.send(content)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Times of a probe and its answer; `_there_` in a name means the clock of the server."""
+    """Times of a probe and its answer; names with `_there_` are times of the server's clock."""
 
     sent_ns: int
     received_there_ns: int
@@ -27,13 +27,13 @@ class ProbeResult:
 
     @property
     def rtt_ns(self) -> int:
-        """Round-trip time, excluding the time that the probe spent at the server."""
+        """Round-trip time in ns, without the time that the probe spent at the server."""
         away_ns = self.received_ns - self.sent_ns
         return away_ns - (self.answered_there_ns - self.received_there_ns)
 
     @property
     def offset_ns(self) -> int:
-        """Offset of the server's clock, if the delays are equal in both directions."""
+        """Offset of the server's clock in ns, if the delays are equal in both directions."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -41,14 +41,14 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """Estimated offset of the server's clock; the error is at most half of the smallest RTT."""
+    """Estimated offset of the server's clock; its error is at most half of the smallest RTT."""
 
     offset_ns: int
     uncertainty_ns: int
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Estimate the clock offset from the fastest probe; None if no probe was answered."""
+        """Estimate the clock offset from the fastest probe, or None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)
@@ -59,7 +59,7 @@ class Prober:
     """Context manager that sends probes at equal intervals and collects the answers."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
-        """Prepare to send a probe every `every_s` seconds on the socket `to`."""
+        """Prepare to send a probe every `every_s` seconds through the socket `to`."""
         self.results: list[ProbeResult] = []
         self.sent = 0
         self._to = to

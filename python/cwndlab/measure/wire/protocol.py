@@ -1,13 +1,14 @@
 """Define the messages between client and server (see `docs/reference/protocol.md`).
 
 The control connection uses TLS 1.3. The server first sends a nonce. Every later line, in both
-directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and of
-the line's number. The key of the HMAC is derived from the token, the server's certificate, the
-server's nonce and, after the client's first line, the client's nonce. An attacker between client
-and server has a different certificate, so the lines that the attacker forwards are refused. A data
-connection is plain TCP, because the measurements concern plain TCP. Its first line is signed with a
-key for one flow, which only the two ends of the control connection can derive. Each line is parsed
-into a model that refuses unknown keys and values out of range.
+directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and
+of the line's number. The key of the HMAC is derived from the token, the server's certificate, the
+server's nonce and, for lines after the client's first line, the client's nonce. An attacker
+between client and server has a different certificate, so the lines that the attacker forwards are
+refused. A data connection is plain TCP, because the measurements concern plain TCP. The first line
+of a data connection is signed with a key for one flow, which only the two ends of the control
+connection can derive. Each line is parsed into a model that refuses unknown keys and values out of
+range.
 """
 
 from __future__ import annotations
@@ -60,11 +61,12 @@ class Hello(Model):
     version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session during whose turn the new session may measure; None requests a separate turn."""
+    """Session during whose turn the new session may also measure; None requests a separate
+    turn."""
 
 
 class Attach(Model):
-    """Request to use this connection for the data of a flow that `prepare` announced.
+    """Request to use this connection for the data of a flow that the client announced before.
 
     The signature uses the key of the session and the ticket of the flow; the request is valid
     once.
@@ -86,14 +88,15 @@ class TakeTurn(Model):
 
 
 class Prepare(Model):
-    """Announcement of a flow; the answer has a `ticket` for the flow's data connection."""
+    """Announcement of a flow; the server's answer contains a `ticket` for the data connection."""
 
     do: Literal["prepare"] = "prepare"
     flow: FlowNumber
     direction: Literal["forward", "reverse"]
     """`forward` if the server sends, `reverse` if the client sends."""
     algorithm: AlgorithmName | None
-    """Algorithm that the server uses for the flow; None means its computer's default."""
+    """Algorithm that the server uses for the flow; None means the default of the server's
+    computer."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
 
@@ -117,7 +120,7 @@ class Progress(Model):
 
 
 class DatagramTest(Model):
-    """Request to send datagrams to or from the server at a fixed rate and to count them."""
+    """Request to count datagrams that are sent to or from the server at a fixed rate."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -139,13 +142,13 @@ class Saturate(Model):
 
 
 class Trains(Model):
-    """Request to send short trains of packets to or from the server, and to record arrivals."""
+    """Request to send short packet trains to or from the server, and to record their arrivals."""
 
     do: Literal["trains"] = "trains"
     direction: Literal["forward", "reverse"]
     series: Annotated[int, Field(ge=0, lt=65_536)]
-    """Number of the request, which each packet contains, so that late packets of earlier requests
-    are recognised."""
+    """Number of the request. Each packet contains this number, so that late packets of earlier
+    requests are recognised."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
     first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
@@ -155,16 +158,16 @@ class Trains(Model):
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
     """Size in bytes of the further packets of each train, with UDP and IP headers."""
     gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
-    """For each train, the time from its beginning to the beginning of the next train."""
+    """For each train, the time in ns from its beginning to the beginning of the next train."""
 
     @property
     def duration_ns(self) -> int:
-        """Time from the beginning of the first train to the end of the last gap."""
+        """Time in ns from the beginning of the first train to the end of the last gap."""
         return sum(self.gaps_ns)
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest rate of a train, including the following gap."""
+        """Highest rate of a train in bits per second, including the gap after the train."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
@@ -187,7 +190,7 @@ def new_token() -> str:
 
 
 def greeting(nonce: bytes) -> bytes:
-    """Return the first line of a server, which contains a nonce."""
+    """Return the first line that a server sends, which contains a nonce."""
     return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
 
 
@@ -208,7 +211,10 @@ def read_greeting(line: bytes) -> bytes:
 
 
 def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
-    """Return the key that signs a client's first line; `binding` is the certificate's hash."""
+    """Return the key that signs a client's first line.
+
+    `binding` is the SHA-256 of the server's certificate.
+    """
     return hmac.digest(token.encode(), b"cwndlab opening" + binding + server_nonce, "sha256")
 
 
@@ -230,7 +236,7 @@ def flow_secret(key: bytes, flow: int) -> bytes:
 
 @dataclass(slots=True)
 class Signer:
-    """Signs and numbers the lines of one side, and checks the lines of the other side."""
+    """Signs and numbers the lines of one side, and checks the lines of the opposite side."""
 
     key: bytes
     side: bytes
@@ -246,7 +252,7 @@ class Signer:
         return line
 
     def check(self, line: bytes) -> bytes:
-        """Check the signature of the other side's next line, and return its content.
+        """Check the signature of the opposite side's next line, and return its content.
 
         Raises:
             ProtocolError: the signature is not valid for this line.
@@ -328,14 +334,14 @@ class Probe:
     key: bytes = field(default=b"", repr=False, compare=False)
 
     def encode(self, side: bytes) -> bytes:
-        """Return the probe as a datagram, signed by `side` (client or server)."""
+        """Return the probe as a datagram that `side` (client or server) has signed."""
         times = (self.sent_ns, self.received_ns, self.answered_ns)
         body = _PROBE.pack(self.session, self.number, *times)
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
 
 
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
-    """Return the probe in a datagram; None if `side` (client or server) has not signed it."""
+    """Return the probe in a datagram; None if it was not signed by `side` (client or server)."""
     if len(datagram) != PROBE_BYTES:
         return None
     body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]

@@ -50,7 +50,7 @@ _NS_PER_S = 10**9
 
 @dataclass(slots=True)
 class Control:
-    """Computes the sending rate at which the link stays full; uses no clock and no socket."""
+    """Computes the sending rate that keeps the link full; uses neither a clock nor a socket."""
 
     most_bits_per_sec: float
     bits_per_sec: float = _FIRST_BITS_PER_SEC
@@ -108,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Create a sender that calls `send`; `send` may raise OSError if its buffer is full."""
+        """Create a sender that calls `send`, which may raise OSError if its buffer is full."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -162,7 +162,7 @@ class Saturator:
             time.sleep(max(0.0005, (packet_bits - credit_bits) / self.control.bits_per_sec))
 
     def result(self) -> dict[str, Any]:
-        """Return the number of sent datagrams, and their highest queueing delay."""
+        """Return the number of datagrams that were sent, and their highest queueing delay."""
         queueing_ms = self.control.highest_queueing_ns / 1e6
         return {"sent": self.sent, "highest_queueing_ms": queueing_ms}
 
@@ -182,7 +182,7 @@ class ArrivalRecorder(DatagramReceiver):
     """Counts the bytes that arrive in each millisecond, and creates reports for the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Reserve memory for the requested duration, and two more seconds for late datagrams."""
+        """Reserve memory for the requested duration and for two more seconds of late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
@@ -194,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if `side` (client or server) has not signed it."""
+        """Count a datagram; return False if it was not signed by `side` (client or server)."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:
@@ -210,7 +210,7 @@ class ArrivalRecorder(DatagramReceiver):
         return True
 
     def feedback(self, side: bytes) -> bytes | None:
-        """Return a report for the sender; None if no datagram arrived since the last report."""
+        """Return a report for the sender, or None if no datagram arrived since the last report."""
         if self._last_ns == 0 or self._told == self._arrived_bytes:
             return None
         self._told = self._arrived_bytes

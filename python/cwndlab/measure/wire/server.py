@@ -1,10 +1,10 @@
 """Implement `cwndlab serve`: the server of live measurements, on a public computer.
 
-The server uses one port for TCP and UDP. A client without the token receives only a certificate and
-a nonce. Unauthenticated connections are limited in time and in number, per address and in total;
-beyond these limits, a new connection closes an older one. Further limits apply to the number of
-clients, flows and samples, to the size of a message, and to the duration of a flow and of a
-session. A client cannot name commands or files, and the server sends only zeros as data.
+The server uses one port for TCP and UDP. A client without the token receives only a certificate
+and a nonce. Unauthenticated connections are limited in time and in number, per address and in
+total; if a limit is exceeded, a new connection closes an older one. Further limits apply to the
+number of clients, flows and samples, to the size of a message, and to the duration of a flow and
+of a session. A client cannot name commands or files, and the server sends only zeros as data.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NS_PER_S = 10**9
 _BACKLOG = 4096
 _ACCEPTED_AT_ONCE = 16
 _ANY_IPV6 = "::"
-_NO_FLOW = "this flow does not exist"
+_NO_FLOW = "the requested flow does not exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Accept some waiting connections; the event loop calls this again if more are waiting."""
+        """Accept some waiting connections; the event loop calls this method again for the rest."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -222,7 +222,7 @@ class Server:
         return _DataConnection(signer, flow, protocol.flow_secret(session.key, attach.flow))
 
     async def _attach(self, line: LineStream, opened: _DataConnection) -> bool:
-        """Give a data connection to its flow; return False if the flow cannot run."""
+        """Assign a data connection to its flow; return False if the flow cannot run."""
         flow, signer = opened.flow, opened.signer
         request = flow.request
         is_sender = request.direction == "forward"
@@ -290,7 +290,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Process received datagrams: answer probes, count data, use reports, ignore all others."""
+        """Process received datagrams: answer probes, count data, use reports, ignore the rest."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
@@ -325,7 +325,7 @@ class Server:
 
 
 async def _answer(control: SessionControl, body: bytes) -> dict[str, Any]:
-    """Answer a client's request; if the request is invalid, the answer says so.
+    """Answer a client's request; the answer to an invalid request states the error.
 
     Raises:
         ProtocolError: the client has disconnected.

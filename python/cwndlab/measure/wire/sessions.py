@@ -31,7 +31,7 @@ class Limits:
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
-    """Maximum number of sessions, of which one measures while all others wait."""
+    """Maximum number of sessions; one of them measures while all others wait."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
@@ -42,22 +42,21 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Time in seconds after which a session that has the turn to measure ends without requests."""
+    """Time in seconds after which a session that has the turn to measure ends if it sends no
+    requests."""
     turn_answer_s: float = 5
     """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
     samples: int = MOST_SAMPLES
-    """Maximum number of samples of all flows of a session together."""
+    """Maximum number of samples of all flows of a session in total."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client must announce itself to receive datagrams.
-
-    The client announces itself by sending a datagram.
-    """
+    """Time in seconds within which a client must send a datagram in order to receive datagrams;
+    the server then knows its address."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced, with the server's end once the flow is connected."""
+    """A flow that a client has announced, and the server's end once the flow is connected."""
 
     request: protocol.Prepare
     ticket: bytes
@@ -67,7 +66,7 @@ class ServedFlow:
 
 @dataclass(slots=True)
 class ServedSession:
-    """The session of a client that has proved that it knows the token."""
+    """The session of a client that has proved its knowledge of the token."""
 
     id: str
     key: bytes
@@ -75,7 +74,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session during whose turn this session may measure; usually its own `id`."""
+    """`id` of the session during whose turn this session may measure; usually this session's own
+    `id`."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None

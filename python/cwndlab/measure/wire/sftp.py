@@ -1,9 +1,9 @@
 """Transfer a file over SFTP, with client and server of asyncssh on the data connection.
 
-The client keeps a fixed number of read or write requests outstanding. Both ends derive host key and
-password from the secret of the flow, so that nobody else can act as one of the ends. The server
-offers a single file of zeros and refuses all other operations, including operations of later
-versions of the library.
+The client keeps a fixed number of read or write requests outstanding. Both ends derive the host
+key and the password from the secret of the flow, so that nobody else can pretend to be one of the
+ends. The server offers a single file of zeros and refuses all other operations, including
+operations of later versions of the library.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def require(where: str) -> None:
         LibraryMissingError: asyncssh is not installed.
     """
     if importlib.util.find_spec("asyncssh") is None:
-        msg = f"SFTP requires asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
+        msg = (
+            f"SFTP requires asyncssh on the {where}; install it there: pip install 'cwndlab[sftp]'"
+        )
         raise LibraryMissingError(msg)
 
 
@@ -154,7 +156,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """Return a duplicate of the connection; the event loop uses and closes it."""
+    """Return a duplicate of the connection's descriptor, which the event loop uses and closes."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

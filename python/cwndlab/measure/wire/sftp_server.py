@@ -56,7 +56,7 @@ class Gate(asyncssh.SSHServer):
 
 
 def _refuse(*_: object) -> NoReturn:
-    msg = "this server has only one file"
+    msg = "this server offers only a single file"
     raise asyncssh.SFTPPermissionDenied(msg)
 
 

@@ -17,10 +17,10 @@ class SignedHead:
     """Layout of a datagram: a head, its message authentication code, and zeros as padding."""
 
     mark: bytes
-    """Kind of the datagram. It is part of the signed data, so that no kind can pass for another
-    kind."""
+    """Kind of the datagram. The kind is part of the signed data, so that a datagram of one kind
+    cannot pass for another kind."""
     layout: struct.Struct
-    """Layout of the head, in network byte order."""
+    """Binary layout of the head, in network byte order."""
 
     def encode(self, key: bytes, side: bytes, values: tuple[Any, ...], payload_bytes: int) -> bytes:
         """Return a datagram of `payload_bytes` bytes, signed by `side` (client or server)."""
@@ -29,7 +29,7 @@ class SignedHead:
         return head + self._code(key, side, head) + filling
 
     def decode(self, key: bytes, side: bytes, content: bytes) -> tuple[Any, ...] | None:
-        """Return the values of a head; None if `side` (client or server) has not signed it."""
+        """Return the values of a head; None if it was not signed by `side` (client or server)."""
         size = self.layout.size
         head, code = content[:size], content[size : size + _MAC_BYTES]
         if len(head) < size or not hmac.compare_digest(code, self._code(key, side, head)):

@@ -14,9 +14,9 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """Run `work` in a separate thread; return its value or raise its error.
+    """Run `work` in a separate thread; return its result or raise its error.
 
-    If the wait is cancelled, the thread continues until its work ends.
+    If the wait is cancelled, the thread continues until `work` ends.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.protocol import Trains
 
 _HEAD = SignedHead(b"train ", struct.Struct("!8sHHHQ"))
-"""Layout of a packet's head: session, series, train, place in the train, and sending time in ns."""
+"""Layout of a packet's head: session, series, train, position in the train, and sending time in
+ns."""
 _NS_PER_S = 10**9
 
 Arrival = tuple[int, int, int, int]
-"""Train, place in the train, sending time and arrival time of a packet, with times in ns by the
-clocks of sender and receiver."""
+"""A packet that arrived: its train, its position in the train, and its sending and arrival time in
+ns by the clocks of sender and receiver."""
 
 
 def encode_train(
     key: bytes, session: bytes, side: bytes, request: Trains, place: tuple[int, int]
 ) -> bytes:
-    """Return a packet, signed by `side` (client or server); `place` is (train, place in train)."""
+    """Return a packet of a train, signed by `side` (client or server).
+
+    `place` is the number of the train and the position of the packet in the train.
+    """
     values = session, request.series, *place, now_ns()
     is_first = place[1] == 0
     payload_bytes = request.first_payload_bytes if is_first else request.payload_bytes
@@ -48,7 +52,7 @@ def send_trains(
     request: Trains,
     stopping: threading.Event,
 ) -> int:
-    """Send the requested trains; return their number.
+    """Send the requested trains, and return how many were sent.
 
     If `send` raises OSError because of a full buffer, the packet is counted as lost. A late train
     delays the following trains, so that no gap is shorter than requested.
@@ -78,7 +82,7 @@ class TrainReceiver:
         self._arrivals: dict[tuple[int, int], Arrival] = {}
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Record a packet; return False if `side` (client or server) has not signed it."""
+        """Record a packet; return False if it was not signed by `side` (client or server)."""
         head = _HEAD.decode(self._key, side, content)
         if head is None:
             return False

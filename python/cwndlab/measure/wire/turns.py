@@ -6,18 +6,18 @@ import asyncio
 
 
 class Turns:
-    """A queue of sessions in order of their requests; only the first session may measure."""
+    """A queue of sessions, in the order of their requests; only the first session may measure."""
 
     def __init__(self) -> None:
         """Create an empty queue of sessions."""
         self._waiting: dict[str, asyncio.Event] = {}
 
     def has(self, session: str) -> bool:
-        """Return whether a session is the first in the queue, so that it may measure."""
+        """Return whether a session is the first in the queue and may therefore measure."""
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Queue a session, wait at most `for_s` seconds, and return how many sessions are ahead."""
+        """Queue a session, wait at most `for_s` seconds, and count the sessions ahead of it."""
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):
             return 0

@@ -13,10 +13,10 @@ _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Unauthenticated connections, by address.
+    """Connections that have not authenticated yet, by address.
 
-    If an address has too many connections, its oldest one must close. If there are too many
-    connections in total, the address with the most connections must close its oldest one.
+    If an address has too many connections, its oldest connection must close. If there are too many
+    connections in total, the address with the most connections must close its oldest connection.
     """
 
     def __init__(self, most: int, most_of_address: int) -> None:

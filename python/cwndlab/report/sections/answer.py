@@ -1,4 +1,4 @@
-"""Write the first sections: the decision, a plot of throughput against delay, a table."""
+"""Write the first sections: the decision, a plot of throughput against delay, and a table."""
 
 from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.sentences import certainty, headline, sentences

@@ -59,16 +59,16 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return the verdict that a paper's own numbers give on a claim of this paper."""
+    """Return, as text, the verdict that a paper's own numbers give on one of its claims."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"not a number from the paper's tables: {said}"
+        return f"the paper's tables do not contain this number; source: {said}"
     parts = " in the parts that the paper's numbers cover" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{parts} ({said})"
 
 
 def measured(finding: PartFinding) -> str:
-    """Return, as text, our value for one part of a claim, with its interval."""
+    """Return cwndlab's value for one part of a claim, with its interval, as text."""
     if finding.ours is None:
         return "not run"
     value = format_number(finding.ours.estimate)
@@ -79,7 +79,7 @@ def measured(finding: PartFinding) -> str:
 
 
 def decided_by(finding: PartFinding) -> str:
-    """Return, as text, the value that decided a claim, and its bounds."""
+    """Return the value that decided a claim, and the bounds for this value, as text."""
     return (
         f"{finding.part.what or finding.part}: {measured(finding)}, required: {finding.part.asked}"
     )
@@ -96,7 +96,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return values that do not decide a claim, but contradict the verdict on the claim."""
+    """Return those values that do not decide a claim, but contradict the verdict on it."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 

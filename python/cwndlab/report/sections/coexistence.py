@@ -15,7 +15,7 @@ _SHARED = frozenset({"cell", "wifi"})
 
 @dataclass(frozen=True)
 class _MixRow:
-    """The text of one row of the table, which describes one mix of competing flows."""
+    """The text of one table row, which describes one mix of competing flows."""
 
     neighbour: str
     mix: str
@@ -61,7 +61,7 @@ def _row(met: Coexistence) -> _MixRow:
 def _mix(mix: Mix) -> str:
     parts = [f"{mix.candidates} : {mix.neighbours}"]
     if mix.rtt_ratio != 1:
-        parts.append(f"competing flow with {mix.rtt_ratio:g} times the round-trip time")
+        parts.append(f"competing flow has {mix.rtt_ratio:g} times the round-trip time")
     if mix.queue_bdp is not None:
         parts.append(f"queue of {mix.queue_bdp:g} BDP")
     if mix.order is not Order.TOGETHER:

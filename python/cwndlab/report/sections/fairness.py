@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the mean goodput of each flow that uses an algorithm."""
+    """Return the mean goodput of each flow that uses a given algorithm."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []
@@ -62,7 +62,7 @@ def _index(comparison: Comparison, contestant: str) -> Interval | None:
 
 
 def _share_of_all(comparison: Comparison, contestant: str) -> Interval | None:
-    """Return the algorithm's share of the total goodput, in per cent."""
+    """Return the share of an algorithm in the total goodput, in percent."""
     column = "goodput_mbit_s"
     together = sum(comparison.values[name][column] for name in comparison.contestants)
     shares = 100 * comparison.values[contestant][column] / together

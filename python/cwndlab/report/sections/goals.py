@@ -1,4 +1,4 @@
-"""Write the section on the best algorithm for each goal, in each direction of the data."""
+"""Write the section on the best algorithm for each user's goal, in each direction of the data."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """Texts of a table cell: the value, a second line below it, and a tooltip."""
+    """Texts of a table cell: the value, a second line below the value, and a tooltip."""
 
     value: str
     beside: str = ""
@@ -51,7 +51,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return the goodput of a method with each algorithm, and then the method's effect."""
+    """Return the goodput of a method with each algorithm, followed by the method's effect."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))
@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return the effect of each method or algorithm, relative to the first in the list."""
+    """Return the effect of each method or algorithm, relative to the first one in the list."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))

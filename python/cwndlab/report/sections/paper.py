@@ -1,4 +1,4 @@
-"""Write the sections that redraw a paper's figures and compare its numbers with ours."""
+"""Write the sections that redraw a paper's figures and compare its numbers with cwndlab's."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ _MOST_POINTS = 1600
 
 
 def paper_sections(paper: Paper) -> Sections:
-    """Return the sections that compare a paper with our runs."""
+    """Return the sections that compare a paper with cwndlab's runs."""
     return (
         claims_section(paper),
         PageSection(
-            "paper-tables", "The paper's tables compared with ours", partial(_tables, paper)
+            "paper-tables", "The paper's tables compared with cwndlab's", partial(_tables, paper)
         ),
         PageSection(
-            "paper-numbers", "The paper's numbers compared with ours", partial(_numbers, paper)
+            "paper-numbers", "The paper's numbers compared with cwndlab's", partial(_numbers, paper)
         ),
         PageSection(
             "paper-plausibility", "Are the paper's numbers consistent?", partial(_plausible, paper)
@@ -66,7 +66,7 @@ def series_of(context: Context, variant: str) -> WindowSeries | None:
 
 
 def readings(paper: Paper, context: Context) -> list[Reading]:
-    """Return each number of the paper with our value; None if the variant was not run."""
+    """Return each number of the paper with cwndlab's value; None if the variant was not run."""
     series = {variant: series_of(context, variant) for variant in _variants(paper)}
     found = []
     for check in paper.checks:
@@ -112,7 +112,7 @@ def _tables(paper: Paper, context: Context) -> Content | None:
 
 
 def _absent(context: Context) -> str:
-    """Return the reason why our value for a number of the paper is missing."""
+    """Return the reason why cwndlab's value for a number of the paper is missing."""
     if not context.origin.is_complete:
         return "not run yet"
     return (
@@ -216,7 +216,7 @@ class SettingEffect:
 
 @dataclass(frozen=True)
 class SettingChange:
-    """A setting that differs between two variants, and how it affects the congestion window."""
+    """A setting in which two variants differ, and its effect on the congestion window."""
 
     setting: str
     first: str
@@ -275,7 +275,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return the measures of two congestion windows that differ by more than the tolerance."""
+    """Return the measures in which two congestion windows differ by more than the tolerance."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),

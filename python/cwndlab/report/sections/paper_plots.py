@@ -1,4 +1,4 @@
-"""Write the section that redraws a paper's distributions and means with our results."""
+"""Write the section that redraws a paper's distributions and means with cwndlab's results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,10 @@ Printed = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
 def plots_section(paper: Paper) -> PageSection:
-    """Return the section that redraws a paper's plots with our runs."""
-    return PageSection("paper-plots", "The paper's plots, from our runs", partial(_plots, paper))
+    """Return the section that redraws a paper's plots with cwndlab's runs."""
+    return PageSection(
+        "paper-plots", "The paper's plots, from cwndlab's runs", partial(_plots, paper)
+    )
 
 
 def _plots(paper: Paper, context: Context) -> Content | None:
@@ -147,7 +149,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return the mean for each level of the panels' factor; the levels are in ascending order."""
+    """Return the mean for each level of the panels' factor, in ascending order of the levels."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
