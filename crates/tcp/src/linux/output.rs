@@ -114,7 +114,6 @@ impl LinuxEndpoint {
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let mut is_waiting = false;
-        let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
         // Without a host, a send buffer that grows between bursts also grows at a full window, so
         // once after all bursts is enough.
@@ -199,7 +198,8 @@ impl LinuxEndpoint {
             // A postponed probe has already passed the test of `may_probe`.
             if !is_probe && (self.timer.is_postponed || self.may_probe()) {
                 self.schedule_loss_probe(false);
-            } else if is_timer_due {
+            } else if self.sk.packets_out == sent || self.timer.pending == Pending::LossProbe {
+                // Nothing else was in flight, or the timer was set for a probe.
                 self.rearm_rto();
             }
         } else if self.sk.packets_out == 0

@@ -100,10 +100,13 @@ impl SendBuffer {
     /// a FIN.
     #[inline]
     pub(crate) fn plain_bytes(&self, snd_nxt: u32) -> u32 {
-        let distance = |end: u32| (end.wrapping_sub(snd_nxt) as i32).max(0) as u32;
-        let until_end = distance(self.write_seq).saturating_sub(2);
+        debug_assert!(!before(self.write_seq, snd_nxt));
+        let until_end = self.write_seq.wrapping_sub(snd_nxt).saturating_sub(2);
         match self.next_push {
-            Some(point) => until_end.min(distance(point).saturating_sub(1)),
+            Some(point) => {
+                debug_assert!(after(point, snd_nxt), "a PSH is due after unsent data");
+                until_end.min(point.wrapping_sub(snd_nxt) - 1)
+            }
             None => until_end,
         }
     }
