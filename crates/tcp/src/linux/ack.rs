@@ -341,9 +341,7 @@ impl LinuxEndpoint {
     /// the last segment need to be examined.
     #[inline(never)]
     fn take_untouched(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
-        let none = Acked::none(self.sk.snd_nxt);
-        let Some(taken) = self.take_off_untouched(is_ece, &mut state.rate) else { return none };
-        let Untouched { first, last, count, .. } = taken;
+        let Untouched { first, last, count, .. } = self.take_off_untouched(is_ece, &mut state.rate);
         let mut flags = AckFlags::DATA_ACKED;
         if !after(first.end_seq, self.sk.high_seq) {
             flags |= AckFlags::ORIG_SACK_ACKED;
@@ -352,15 +350,11 @@ impl LinuxEndpoint {
         Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
     }
 
-    /// Removes the segments below `snd_una` from a queue in which no segment was sacked, lost or
-    /// retransmitted.
+    /// Removes the segments below `snd_una`, of which there must be at least one, from a queue in
+    /// which no segment was sacked, lost or retransmitted.
     #[inline(always)]
-    pub(super) fn take_off_untouched(
-        &mut self,
-        is_ece: bool,
-        rate: &mut RateSample,
-    ) -> Option<Untouched> {
-        let taken = self.rtx.pop_untouched(self.sk.snd_una)?;
+    pub(super) fn take_off_untouched(&mut self, is_ece: bool, rate: &mut RateSample) -> Untouched {
+        let taken = self.rtx.pop_untouched(self.sk.snd_una);
         let Untouched { first, last, count, shared } = &taken;
         self.count_delivered(*count, is_ece);
         self.rack_advance(0, last.end_seq, last.tx_mstamp);
@@ -368,7 +362,7 @@ impl LinuxEndpoint {
         self.sk.packets_out -= count;
         let bytes = last.end_seq.wrapping_sub(first.seq) - last.control.sequence_space();
         self.buffer.release_several(bytes, *count, *shared);
-        Some(taken)
+        taken
     }
 
     /// Removes acknowledged segments one by one.

@@ -502,13 +502,13 @@ impl LinuxEndpoint {
     /// Acts after a segment was processed: sends data and an ACK, and unblocks the application.
     #[inline(always)]
     fn follow_segment(&mut self, is_predicted: bool) {
-        if self.has_unsent() {
-            self.write_xmit(Push::All);
-        }
+        let has_checked_space = self.has_unsent() && self.write_xmit(Push::All);
         if self.sk.inet_conn.icsk_ack.pending & ICSK_ACK_SCHED != 0 {
             self.check_ack(!is_predicted);
         }
-        self.check_space();
+        if !has_checked_space {
+            self.check_space();
+        }
     }
 
     /// Handles any segment, predicted or not. Returns whether it was acceptable.

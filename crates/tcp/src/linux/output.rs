@@ -84,24 +84,25 @@ impl LinuxEndpoint {
         !after(self.next_new().end, self.window_end())
     }
 
-    /// `tcp_write_xmit`: sends new data.
+    /// `tcp_write_xmit`: sends new data. Returns whether this included all that
+    /// [`Self::check_space`] does.
     #[inline]
-    pub(crate) fn write_xmit(&mut self, push: Push) {
+    pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
         if self.host.is_none() {
-            self.write_xmit_over::<false>(push);
+            self.write_xmit_over::<false>(push)
         } else {
-            self.write_xmit_to_host(push);
+            self.write_xmit_to_host(push)
         }
     }
 
     #[inline(never)]
-    fn write_xmit_to_host(&mut self, push: Push) {
-        self.write_xmit_over::<true>(push);
+    fn write_xmit_to_host(&mut self, push: Push) -> bool {
+        self.write_xmit_over::<true>(push)
     }
 
     /// Sends new data, with a host that may refuse packets or without a host.
     #[inline(always)]
-    fn write_xmit_over<const IS_HOST: bool>(&mut self, push: Push) {
+    fn write_xmit_over<const IS_HOST: bool>(&mut self, push: Push) -> bool {
         let is_probe = push == Push::Probe;
         if self.settings.segmentation_offload {
             self.pacer.burst_pkts = self.burst_pkts();
@@ -113,15 +114,15 @@ impl LinuxEndpoint {
         let mut sent = 0;
         let mut is_rwnd_limited = false;
         let mut is_waiting = false;
-        let is_timer_due = self.sk.packets_out == 0 || self.timer.pending == Pending::LossProbe;
         let mut in_flight = self.in_flight();
+        // Without a host, a send buffer that grows between bursts also grows at a full window, so
+        // once after all bursts is enough.
+        let mut grows = false;
         if !IS_HOST && !is_probe && self.has_plain_data(in_flight) {
             sent = self.transmit_train(in_flight);
             in_flight += sent;
-            if sent > 1 {
-                // After the last but one.
-                self.grow_after_burst(in_flight - 1);
-            }
+            // After the last but one.
+            grows = sent > 1;
         }
         // If a train has filled the window, nothing more can be sent.
         let is_full = sent > 0 && in_flight >= self.sk.snd_cwnd && !self.buffer.is_fin_queued;
@@ -152,8 +153,8 @@ impl LinuxEndpoint {
                 in_flight += burst.sent_pkts;
                 sent += burst.sent_pkts;
                 is_waiting = burst.is_cwnd_limited;
-                if burst.sent_pkts > 0 {
-                    self.grow_after_burst(in_flight);
+                if burst.sent_pkts > 0 && self.buffer.grows_between_bursts {
+                    self.grow_unless_full(in_flight);
                 }
                 if burst.is_last || !push.is_all() {
                     break;
@@ -169,14 +170,16 @@ impl LinuxEndpoint {
             }
             in_flight += 1;
             sent += 1;
-            if !self.pacer.has_open_burst() {
-                self.grow_after_burst(in_flight);
-            }
+            grows |= !self.pacer.has_open_burst();
             if is_probe || (push == Push::One && !self.is_in_burst()) {
                 break;
             }
         }
         self.pacer.end_burst();
+        grows &= self.buffer.grows_between_bursts;
+        if grows && self.buffer.is_blocked {
+            self.grow_send_buffer();
+        }
         let now = self.clock.now();
         if is_rwnd_limited {
             self.buffer.chrono.start(Limit::ReceiveWindow, now);
@@ -195,7 +198,8 @@ impl LinuxEndpoint {
             // A postponed probe has already passed the test of `may_probe`.
             if !is_probe && (self.timer.is_postponed || self.may_probe()) {
                 self.schedule_loss_probe(false);
-            } else if is_timer_due {
+            } else if self.sk.packets_out == sent || self.timer.pending == Pending::LossProbe {
+                // Nothing else was in flight, or the timer was set for a probe.
                 self.rearm_rto();
             }
         } else if self.sk.packets_out == 0
@@ -204,6 +208,7 @@ impl LinuxEndpoint {
         {
             self.arm_probe_timer();
         }
+        grows
     }
 
     /// Whether the next segment is in the same buffer as the last one.

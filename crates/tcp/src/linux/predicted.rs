@@ -246,10 +246,7 @@ impl LinuxEndpoint {
     /// `tcp_clean_rtx_queue` for a plain ACK.
     #[inline(always)]
     fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> AckFlags {
-        let Some(taken) = self.take_off_untouched(false, rate) else {
-            return AckFlags::NONE;
-        };
-        let Untouched { first, last, count, .. } = taken;
+        let Untouched { first, last, count, .. } = self.take_off_untouched(false, rate);
         let mut flags = AckFlags::DATA_ACKED;
         if !after(first.end_seq, self.sk.high_seq) {
             flags |= AckFlags::ORIG_SACK_ACKED;

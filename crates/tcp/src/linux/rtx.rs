@@ -259,12 +259,13 @@ impl RtxQueue {
         self.moved_count == 0
     }
 
-    /// Removes the segments at the front that end at or before `una`; none may be lost, sacked or
-    /// retransmitted.
+    /// Removes the segments at the front that end at or before `una`; there must be at least one,
+    /// and none may be lost, sacked or retransmitted.
     #[inline]
-    pub(crate) fn pop_untouched(&mut self, una: u32) -> Option<Untouched> {
+    pub(crate) fn pop_untouched(&mut self, una: u32) -> Untouched {
         debug_assert!(self.is_untouched());
-        let first = self.first().filter(|first| !after(first.end_seq, una))?;
+        debug_assert!(self.first().is_some_and(|first| !after(first.end_seq, una)));
+        let first = self.get(self.head);
         let (mut number, mut last) = (self.head, first);
         loop {
             number = number.wrapping_add(1);
@@ -284,7 +285,7 @@ impl RtxQueue {
         if before(self.hint, number) {
             self.hint = number;
         }
-        Some(untouched)
+        untouched
     }
 
     /// Marks untouched segments as sacked, from `number` on, up to `end` or the first segment that

@@ -46,8 +46,8 @@ pub(crate) struct SendBuffer {
     /// each segment is in its own buffer.
     is_shared: bool,
     /// Whether the buffer also grows after a burst that is not the last, when the window is not yet
-    /// full.
-    grows_between_bursts: bool,
+    /// full (`tcp_event_new_data_sent`, since Linux 5.18). Linux 6.18.44 did not grow there.
+    pub(super) grows_between_bursts: bool,
     /// Whether the application waits for room (`SOCK_NOSPACE`).
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
@@ -100,10 +100,13 @@ impl SendBuffer {
     /// a FIN.
     #[inline]
     pub(crate) fn plain_bytes(&self, snd_nxt: u32) -> u32 {
-        let distance = |end: u32| (end.wrapping_sub(snd_nxt) as i32).max(0) as u32;
-        let until_end = distance(self.write_seq).saturating_sub(2);
+        debug_assert!(!before(self.write_seq, snd_nxt));
+        let until_end = self.write_seq.wrapping_sub(snd_nxt).saturating_sub(2);
         match self.next_push {
-            Some(point) => until_end.min(distance(point).saturating_sub(1)),
+            Some(point) => {
+                debug_assert!(after(point, snd_nxt), "a PSH is due after unsent data");
+                until_end.min(point.wrapping_sub(snd_nxt) - 1)
+            }
             None => until_end,
         }
     }
@@ -285,7 +288,7 @@ impl SendBuffer {
     /// `sk_stream_is_writeable`: whether a third of the buffer is free.
     #[inline]
     pub(crate) fn is_writable(&self) -> bool {
-        self.sndbuf_bytes.saturating_sub(self.queued_bytes) >= self.queued_bytes >> 1
+        self.queued_bytes + (self.queued_bytes >> 1) <= self.sndbuf_bytes
             && self.queued_bytes < self.sndbuf_bytes
     }
 }
@@ -382,29 +385,25 @@ impl LinuxEndpoint {
     #[inline]
     pub(super) fn check_space(&mut self) {
         if self.buffer.is_blocked {
-            self.grow_send_buffer(self.in_flight());
+            self.grow_unless_full(self.in_flight());
             self.unblock_application();
         }
     }
 
-    /// `tcp_new_space` for an application that waits: lets the buffer grow unless the window is
-    /// full.
+    /// Lets the buffer grow for an application that waits, unless the window is full.
     #[inline]
-    fn grow_send_buffer(&mut self, in_flight: u32) {
+    pub(super) fn grow_unless_full(&mut self, in_flight: u32) {
         let grows_at_full_window = self.settings.send.send_buffer_grows_at_full_window;
-        if grows_at_full_window || in_flight < self.sk.snd_cwnd {
-            self.expand_send_buffer();
-            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
+        if self.buffer.is_blocked && (grows_at_full_window || in_flight < self.sk.snd_cwnd) {
+            self.grow_send_buffer();
         }
     }
 
-    /// The same after each buffer that leaves (`tcp_event_new_data_sent`, since Linux 5.18): after
-    /// the first of several, the window is not yet full. Linux 6.18.44 did not grow there.
+    /// `tcp_new_space` for an application that waits: lets the buffer grow.
     #[inline]
-    pub(super) fn grow_after_burst(&mut self, in_flight: u32) {
-        if self.buffer.is_blocked && self.buffer.grows_between_bursts {
-            self.grow_send_buffer(in_flight);
-        }
+    pub(super) fn grow_send_buffer(&mut self) {
+        self.expand_send_buffer();
+        self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
     }
 
     /// Unblocks the application if there is room. It looks only after all that may leave has left
