@@ -100,6 +100,11 @@ pub struct ReceiveSettings {
     pub receive_window_opens_by_arrivals: bool,
     /// `tcp_adv_win_scale`: the window is the receive buffer minus one part in 2 to this power.
     pub receive_window_scale: u32,
+    /// Whether the window's part of the receive buffer is measured (`scaling_ratio`, Linux 6.6) in
+    /// each segment that is longer than all before: the payload divided by the memory of the
+    /// segment. The `receive_window_scale` applies until then. Auto-tuning does not count data
+    /// that the application has not read yet.
+    pub receive_window_follows_overhead: bool,
     /// `tcp_rmem[1]`.
     pub receive_buffer_bytes: u32,
     /// Maximum receive buffer of auto-tuning (`tcp_rmem[2]`).

@@ -144,6 +144,7 @@ impl Receiver {
             return None;
         }
         self.window.is_old = true;
+        self.measure_overhead(bytes);
         self.queue.push(bytes);
         Some(self.free_bytes())
     }
@@ -160,7 +161,18 @@ impl Receiver {
     #[inline]
     pub(crate) fn hold_next(&mut self, bytes: u32) {
         self.window.is_old = true;
+        self.measure_overhead(bytes);
         self.queue.hold(bytes);
+    }
+
+    /// Measures the overhead of a segment in order if the segment is longer than all before.
+    #[inline]
+    fn measure_overhead(&mut self, bytes: u32) {
+        if bytes > self.acks.rcv_mss
+            && let Some(clamp) = self.window.measure(bytes, self.queue.memory_of_segment(bytes))
+        {
+            self.tuning.limit_round(clamp);
+        }
     }
 
     /// Opens the window further after a segment, if there is room now.
@@ -197,7 +209,7 @@ impl Receiver {
         self.window.is_old = true;
         self.queue.release_held();
         let bytes = u64::from(bytes);
-        self.tuning.note_read(&mut self.window, self.advmss, bytes, bytes, now_us);
+        self.tuning.note_read(&mut self.window, self.advmss, bytes, bytes, bytes, now_us);
     }
 
     /// Receives a payload. Returns the result, and the value of `rcv_nxt` after all data in order.
@@ -223,6 +235,7 @@ impl Receiver {
             self.sacks.note_duplicate(seq, rcv_nxt);
         }
         let had_gap = !self.out_of_order.is_empty();
+        self.measure_overhead(end.wrapping_sub(seq));
         self.queue.push(end.wrapping_sub(rcv_nxt));
         let free_bytes = self.free_bytes();
         let mut rcv_nxt = end;
@@ -265,10 +278,11 @@ impl Receiver {
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
         self.window.is_old = true;
-        let bytes = self.queue.bytes.min(max);
+        let readable = self.queue.bytes;
+        let bytes = readable.min(max);
         let first = self.queue.head(bytes);
         self.queue.read(bytes);
-        self.tuning.note_read(&mut self.window, self.advmss, first, bytes, now_us);
+        self.tuning.note_read(&mut self.window, self.advmss, first, bytes, readable, now_us);
         bytes
     }
 }

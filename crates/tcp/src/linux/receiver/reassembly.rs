@@ -229,6 +229,11 @@ impl ReceiveQueue {
         Self { kind, ..Self::default() }
     }
 
+    /// Memory of a segment that does not share its buffer.
+    pub(crate) fn memory_of_segment(&self, payload: u32) -> u32 {
+        payload + self.kind.overhead_bytes(payload)
+    }
+
     /// `tcp_queue_rcv`: stores a segment that is in order.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32) {

@@ -75,9 +75,14 @@ impl BufferTuning {
         self.window_rtt = Some((rcv_nxt.wrapping_add(window), now_us));
     }
 
+    /// Limits the data of a round trip to the largest possible window.
+    pub(crate) fn limit_round(&mut self, window: u32) {
+        self.round_bytes = self.round_bytes.min(window);
+    }
+
     /// Records that the application has read `first_bytes` from the first buffer, and `bytes` in
-    /// total. Linux adjusts the space after each buffer, so a round trip ends with the first
-    /// buffer.
+    /// total, of `readable` bytes. Linux adjusts the space after each buffer, so a round trip ends
+    /// with the first buffer.
     #[inline]
     pub(crate) fn note_read(
         &mut self,
@@ -85,28 +90,27 @@ impl BufferTuning {
         mss: u32,
         first_bytes: u64,
         bytes: u64,
+        readable: u64,
         now_us: u64,
     ) {
         self.copied += first_bytes;
         if self.rtt_us != 0 && now_us - self.round_start_us >= u64::from(self.rtt_us >> 3) {
-            self.end_round(window, mss, now_us);
+            let unread = if window.follows_overhead() { readable - first_bytes } else { 0 };
+            self.end_round(window, mss, unread, now_us);
         }
         self.copied += bytes - first_bytes;
     }
 
-    /// `tcp_rcv_space_adjust`.
-    fn end_round(&mut self, window: &mut Window, mss: u32, now_us: u64) {
-        let copied = u32::try_from(self.copied - self.round_start).unwrap_or(u32::MAX);
+    /// `tcp_rcv_space_adjust`. The `unread` bytes arrived too late to count.
+    fn end_round(&mut self, window: &mut Window, mss: u32, unread: u64, now_us: u64) {
+        let copied = (self.copied - self.round_start).saturating_sub(unread);
+        let copied = u32::try_from(copied).unwrap_or(u32::MAX);
         if copied > self.round_bytes {
             let mut wanted = (u64::from(copied) << 1) + 16 * u64::from(mss);
             let growth =
                 wanted * u64::from(copied - self.round_bytes) / u64::from(self.round_bytes.max(1));
             wanted += growth << 1;
-            let mut memory = mss + 320 + 576;
-            while window.of_space(memory) < mss {
-                memory += 128;
-            }
-            window.enlarge_buffer(wanted / u64::from(mss) * u64::from(memory));
+            window.enlarge_buffer(wanted, mss);
             self.round_bytes = copied;
         }
         self.round_start = self.copied;
@@ -158,10 +162,28 @@ mod tests {
         let mut tuning = BufferTuning::default();
         tuning.begin(bytes, 0);
         let before = window.free_bytes(0);
-        tuning.note_read(&mut window, 1_448, 400_000, 400_000, 100_000);
+        tuning.note_read(&mut window, 1_448, 400_000, 400_000, 400_000, 100_000);
         assert_eq!(window.free_bytes(0), before, "no round trip is known");
         tuning.take_echo(1, 41, true);
-        tuning.note_read(&mut window, 1_448, 100, 100, 140_000);
+        tuning.note_read(&mut window, 1_448, 100, 100, 100, 140_000);
         assert!(window.free_bytes(0) > 2 * 400_000);
+    }
+
+    #[test]
+    fn unread_data_do_not_count_where_the_window_follows_the_overhead() {
+        let grown = |profile: &str, readable: u64| {
+            let profile = Profile::by_name(profile).expect("exists");
+            let mut window = Window::new(profile.linux().expect("linux"));
+            window.begin(1, 1_448);
+            let mut tuning = BufferTuning::default();
+            tuning.begin(window.open(1_448, 10), 0);
+            tuning.take_echo(1, 41, true);
+            let before = window.free_bytes(0);
+            tuning.note_read(&mut window, 1_448, 400_000, readable, readable, 140_000);
+            window.free_bytes(0) - before
+        };
+        assert_eq!(grown("linux-6.1", 400_000), grown("linux-6.1", 700_000));
+        assert!(grown("linux-6.12", 400_000) > grown("linux-6.12", 700_000));
+        assert_eq!(grown("linux-6.12", 800_000), 0);
     }
 }

@@ -22,12 +22,20 @@ pub(crate) struct Window {
     threshold: u32,
     /// The largest possible window, which is at most that of an empty buffer.
     clamp: u32,
-    /// `tcp_adv_win_scale`.
-    overhead_shift: u32,
+    share: Share,
     initial_pkts: u32,
     opens_by_arrivals: bool,
     buffer_bytes: u32,
     buffer_max_bytes: u32,
+}
+
+/// The part of the receive buffer that counts as window.
+#[derive(Clone, Copy, Debug)]
+enum Share {
+    /// All but one part in 2 to this power (`tcp_adv_win_scale`).
+    Fixed(u32),
+    /// So many 256ths, measured in the longest segment (`scaling_ratio`, Linux 6.6).
+    Measured(u32),
 }
 
 /// Inputs of the window, except for how far it has opened.
@@ -41,6 +49,7 @@ pub(crate) struct Space {
 
 impl Window {
     pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        let shift = settings.receive.receive_window_scale.clamp(1, 31);
         let mut window = Self {
             left: 0,
             size: 0,
@@ -50,7 +59,11 @@ impl Window {
             remainder: 0,
             threshold: 0,
             clamp: 0,
-            overhead_shift: settings.receive.receive_window_scale.clamp(1, 31),
+            share: if settings.receive.receive_window_follows_overhead {
+                Share::Measured(256 - (256 >> shift))
+            } else {
+                Share::Fixed(shift)
+            },
             initial_pkts: settings.receive.initial_receive_window_pkts,
             opens_by_arrivals: settings.receive.receive_window_opens_by_arrivals,
             buffer_bytes: settings.receive.receive_buffer_bytes,
@@ -76,7 +89,43 @@ impl Window {
     /// `tcp_win_from_space`: the part of the receive buffer that is not overhead.
     #[inline]
     pub(super) fn of_space(&self, space: u32) -> u32 {
-        space - (space >> self.overhead_shift)
+        match self.share {
+            Share::Fixed(shift) => space - (space >> shift),
+            Share::Measured(ratio) => (u64::from(space) * u64::from(ratio) >> 8) as u32,
+        }
+    }
+
+    /// The receive buffer for a window of `window` bytes.
+    fn space_for(&self, window: u64, mss: u32) -> u64 {
+        match self.share {
+            Share::Fixed(_) => {
+                let mut memory = mss + 320 + 576;
+                while self.of_space(memory) < mss {
+                    memory += 128;
+                }
+                window / u64::from(mss) * u64::from(memory)
+            }
+            Share::Measured(ratio) => (window << 8) / u64::from(ratio),
+        }
+    }
+
+    /// Whether the window follows the overhead of the segments that arrive.
+    #[inline]
+    pub(super) fn follows_overhead(&self) -> bool {
+        matches!(self.share, Share::Measured(_))
+    }
+
+    /// `tcp_measure_rcv_mss`: measures the overhead in a segment of `bytes` that occupies
+    /// `memory_bytes`. Returns the largest possible window if it has changed.
+    pub(super) fn measure(&mut self, bytes: u32, memory_bytes: u32) -> Option<u32> {
+        let Share::Measured(before) = self.share else { return None };
+        let ratio = ((u64::from(bytes) << 8) / u64::from(memory_bytes)).clamp(1, 255) as u32;
+        if ratio == before {
+            return None;
+        }
+        self.share = Share::Measured(ratio);
+        self.clamp = self.full_bytes();
+        Some(self.clamp)
     }
 
     fn full_bytes(&self) -> u32 {
@@ -202,8 +251,10 @@ impl Window {
         room > 0
     }
 
-    /// Enlarges the receive buffer to at most `wanted` bytes, and the largest window accordingly.
-    pub(crate) fn enlarge_buffer(&mut self, wanted: u64) {
+    /// Enlarges the receive buffer for a window of `window` bytes, as far as its maximum allows, and
+    /// the largest window accordingly.
+    pub(crate) fn enlarge_buffer(&mut self, window: u64, mss: u32) {
+        let wanted = self.space_for(window, mss);
         let buffer = wanted.min(u64::from(self.buffer_max_bytes)) as u32;
         if buffer > self.buffer_bytes {
             self.buffer_bytes = buffer;
@@ -249,6 +300,27 @@ mod tests {
         assert!(at_once > 31 << 20, "half of the buffer is overhead: {at_once}");
     }
 
+    /// Linux 6.12.117 behind a TUN device: a segment of 1,448 bytes occupies 2,304 bytes, and a
+    /// buffer of 5,213,824 bytes has room for 2,250 segments.
+    #[test]
+    fn the_window_follows_the_overhead_of_segments() {
+        let profile = Profile::by_name("linux-6.12").expect("exists");
+        let mut settings = profile.linux().expect("linux").clone();
+        settings.receive.receive_buffer_max_bytes = 5_213_824;
+        let mut window = Window::new(&settings);
+        window.begin(1, MSS);
+        window.open(MSS, 10);
+        assert_eq!(window.free_bytes(0), 65_536, "half, before the first segment");
+        assert_eq!(window.measure(MSS, 2_304), Some(131_072 * 160 / 256));
+        assert_eq!(window.measure(MSS, 2_304), None);
+        window.enlarge_buffer(u64::MAX >> 8, MSS);
+        assert_eq!(window.clamp / MSS, 2_250);
+        settings.receive.receive_window_follows_overhead = false;
+        let mut fixed = Window::new(&settings);
+        assert_eq!(fixed.measure(MSS, 2_304), None);
+        assert_eq!(fixed.free_bytes(0), 65_536);
+    }
+
     #[test]
     fn the_window_never_shrinks() {
         let mut window = window();
@@ -271,7 +343,7 @@ mod tests {
     fn growth_ends_where_the_buffer_does() {
         let mut window = window();
         assert!(!window.grow(MSS, MSS, window.free_bytes(0)), "it is open as far as it can be");
-        window.enlarge_buffer(1 << 20);
+        window.enlarge_buffer(1 << 19, MSS);
         let free_bytes = window.free_bytes(300_000);
         let mut before = window.threshold;
         while window.grow(MSS, MSS, free_bytes) {
