@@ -69,7 +69,7 @@
 	  "each round trip goes 1 / search_divisor of the distance to W_max")	\
 	P(count_acks, "bool", 1, 0, 1,						\
 	  "divide by the packets that an ACK acknowledges; doubles every step")	\
-	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(bic, BIC_PARAMETERS);
 
@@ -190,7 +190,7 @@ CC_PROG(u32, bic_ssthresh, struct sock *sk)
 {
 	struct bic *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
-	u32 beta = cc_params(sk)->beta;
+	u32 beta = cc_params(sk)->beta, ssthresh;
 
 	/* a shrinking share indicates new flows: leave them some of it */
 	if (cwnd < ca->last_max_cwnd && cc_params(sk)->fast_convergence)
@@ -198,9 +198,10 @@ CC_PROG(u32, bic_ssthresh, struct sock *sk)
 			(u32)(((u64)cwnd * (BIC_SHARE + beta)) >> (BIC_SHARE_SHIFT + 1));
 	else
 		ca->last_max_cwnd = cwnd;
+	ssthresh = max((u32)(((u64)cwnd * beta) >> BIC_SHARE_SHIFT), 2u);
 	if (cwnd <= cc_params(sk)->low_window)
-		return tcp_reno_ssthresh(sk);
-	return max((u32)(((u64)cwnd * beta) >> BIC_SHARE_SHIFT), 2u);
+		ssthresh = tcp_reno_ssthresh(sk);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 CC_PROG(u32, bic_undo_cwnd, struct sock *sk)
@@ -220,7 +221,8 @@ CC_PROG(void, bic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Open)
 		ca->ack_ratio += sample->pkts_acked - (ca->ack_ratio >> BIC_RATIO_SHIFT);
-	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(bic) = {

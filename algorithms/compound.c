@@ -65,7 +65,8 @@
 	P(gamma_low, "packets", 5, 1, 0xffff, "minimum of the adapted gamma")	\
 	P(gamma_high, "packets", 30, 1, 0xffff, "maximum of the adapted gamma")	\
 	P(lambda, "1/1024", 256, 1, 1024,					\
-	  "weight of the most recent loss in the adapted gamma")
+	  "weight of the most recent loss in the adapted gamma")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(compound, COMPOUND_PARAMETERS);
 
@@ -84,9 +85,11 @@ struct compound {
 	u32 diff_reno;		/* the loss window's part of the queue, 1/256 packet */
 	u32 base_rtt_us;	/* lowest RTT since the last timeout, ~0 = none */
 	u32 round_end;		/* the round ends when this is acknowledged */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct compound);
+CC_STATE(struct cc_search);
 
 /* The delay window, minus a packet that is left to the loss window. */
 CC_INLINE u32 compound_dwnd_pkts(const struct sock *sk)
@@ -106,6 +109,7 @@ CC_PROG(void, compound_init, struct sock *sk)
 		.base_rtt_us = ~0u,
 		.round_end = tcp_sk(sk)->snd_nxt,
 	};
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* The part of a window of this many packets that is in the queue, 1/256 packet. */
@@ -172,7 +176,7 @@ CC_PROG(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		ca->dwnd = 0;
 		ca->round_end = tp->snd_nxt;
 		cc_phase(sk, COMPOUND_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -215,7 +219,8 @@ CC_PROG(u32, compound_ssthresh, struct sock *sk)
 	if (rest > loss_window && ca->prior_dwnd)
 		ca->dwnd = (u32)min((u64)(rest - loss_window), COMPOUND_DWND_MAX)
 			   << COMPOUND_SHIFT;
-	return max(loss_window + (ca->dwnd >> COMPOUND_SHIFT), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max(loss_window + (ca->dwnd >> COMPOUND_SHIFT), 2u));
 }
 
 CC_PROG(void, compound_set_state, struct sock *sk, u8 new_state)
@@ -234,6 +239,8 @@ CC_PROG(void, compound_pkts_acked, struct sock *sk, const struct ack_sample *sam
 
 	if (sample->rtt_us > 0 && CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Open)
 		ca->base_rtt_us = min(ca->base_rtt_us, (u32)sample->rtt_us);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_PROG(u32, compound_undo_cwnd, struct sock *sk)

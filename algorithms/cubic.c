@@ -85,7 +85,7 @@
 	  "minimum window at which HyStart can end slow start")			\
 	P(hystart_ack_delta_us, "us", 2000, 0, 1000000,				\
 	  "maximum gap between the ACKs of a train")				\
-	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_HYSTART)
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_HYSTART)
 
 CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
 
@@ -345,7 +345,8 @@ CC_PROG(u32, cubic_ssthresh, struct sock *sk)
 			(u32)(((u64)cwnd * (CUBIC_SHARE + beta)) >> (CUBIC_SHARE_SHIFT + 1));
 	else
 		ca->epoch.last_max_cwnd = cwnd;
-	return max((u32)(((u64)cwnd * beta) >> CUBIC_SHARE_SHIFT), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max((u32)(((u64)cwnd * beta) >> CUBIC_SHARE_SHIFT), 2u));
 }
 
 CC_PROG(u32, cubic_undo_cwnd, struct sock *sk)
@@ -367,8 +368,10 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = inet_csk_ca(sk);
-	u32 rtt_us;
+	u32 method = cc_params(sk)->slow_start, rtt_us;
 
+	if (method == CC_SLOW_START_RESUME)
+		cc_resume_take(sk, &ca->start.resume, CC_SAVED(sk), sample);
 	if (sample->rtt_us < 0)
 		return;
 	/* RTTs in the first second of an epoch are those of the recovery. */
@@ -377,8 +380,10 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	rtt_us = max((u32)sample->rtt_us, 1u);
 	if (!ca->epoch.delay_min_us || ca->epoch.delay_min_us > rtt_us)
 		ca->epoch.delay_min_us = rtt_us;
-	if (cc_params(sk)->slow_start != CC_SLOW_START_HYSTART) {
-		cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
+	if (method != CC_SLOW_START_HYSTART) {
+		if (method != CC_SLOW_START_RESUME)
+			cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk), method,
+					   sample);
 	} else if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp) &&
 		   cc_hystart_take(sk, &ca->start.hystart, rtt_us, ca->epoch.delay_min_us,
 				   cc_params(sk)->hystart_detect,

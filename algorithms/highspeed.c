@@ -32,7 +32,7 @@
 	P(computed, "bool", 0, 0, 1,						\
 	  "compute a(w) and b(w) between the rows of the table, as in ns-2")	\
 	P(halve_first, "bool", 0, 0, 1, "the first loss halves the window")	\
-	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(highspeed, HIGHSPEED_PARAMETERS);
 
@@ -221,7 +221,8 @@ CC_PROG(u32, highspeed_ssthresh, struct sock *sk)
 		given_up = cwnd >> 1;
 	ca->has_reduced = 1;
 	ca->credit = 0;
-	return max(cwnd - given_up, 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max(cwnd - given_up, 2u));
 }
 
 CC_PROG(u32, highspeed_undo_cwnd, struct sock *sk)
@@ -233,7 +234,8 @@ CC_PROG(void, highspeed_pkts_acked, struct sock *sk, const struct ack_sample *sa
 {
 	struct highspeed *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(highspeed) = {

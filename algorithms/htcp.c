@@ -58,7 +58,8 @@
 	P(use_bandwidth_switch, "bool", 1, 0, 1,				\
 	  "use beta = 0.5 if the throughput has changed by a fifth")		\
 	P(adaptive_backoff, "bool", 1, 0, 1,					\
-	  "beta = RTTmin / RTTmax instead of 0.5")
+	  "beta = RTTmin / RTTmax instead of 0.5")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(htcp, HTCP_PARAMETERS);
 
@@ -86,9 +87,11 @@ struct htcp {
 	u32 undo_rtt_max;	/* jiffies */
 	u32 undo_throughput_max; /* packets/s */
 	bool may_adapt;		/* the throughput was steady at the last loss */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct htcp);
+CC_STATE(struct cc_search);
 
 CC_INLINE u32 htcp_since_congestion(const struct sock *sk)
 {
@@ -107,6 +110,7 @@ CC_PROG(void, htcp_init, struct sock *sk)
 		.acked = 1,
 		.congested_at = cc_jiffies32(sk),
 	};
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* alpha(D) */
@@ -166,7 +170,8 @@ CC_PROG(u32, htcp_ssthresh, struct sock *sk)
 	/* the path may have become shorter */
 	if (ca->rtt_max > ca->rtt_min)
 		ca->rtt_max = ca->rtt_min + (u32)((u64)(ca->rtt_max - ca->rtt_min) * 95 / 100);
-	return max((u32)((cwnd * ca->beta) >> HTCP_SHIFT), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max((u32)((cwnd * ca->beta) >> HTCP_SHIFT), 2u));
 }
 
 CC_PROG(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -180,7 +185,7 @@ CC_PROG(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, HTCP_SLOW_START);
-		tcp_slow_start(tp, acked);
+		cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		return;
 	}
 	cc_phase(sk, htcp_since_congestion(sk) > HZ ? HTCP_HIGH_SPEED : HTCP_LOW_SPEED);
@@ -243,6 +248,8 @@ CC_PROG(void, htcp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (state == TCP_CA_Open)
 		ca->acked = sample->pkts_acked;
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 	if (sample->rtt_us > 0)
 		htcp_take_rtt(sk, usecs_to_jiffies((u32)sample->rtt_us));
 	if (!cc_params(sk)->use_bandwidth_switch)

@@ -64,7 +64,8 @@
 	P(win_thresh, "packets", 15, 0, 1000000,				\
 	  "below this window, growth and reduction are Reno's")			\
 	P(theta, "round trips", 5, 0, 1000000,					\
-	  "round trips with a short queue until the growth is alpha_max again")
+	  "round trips with a short queue until the growth is alpha_max again")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(illinois, ILLINOIS_PARAMETERS);
 
@@ -86,9 +87,11 @@ struct illinois {
 	u32 beta;	/* share of the window to give up, ILLINOIS_BETA_SHIFT */
 	u32 low_rounds;	/* consecutive rounds with a short queue after one with a long queue */
 	bool was_above;	/* the queue has been long since alpha was last at its maximum */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct illinois);
+CC_STATE(struct cc_search);
 
 CC_INLINE void illinois_start_round(struct sock *sk)
 {
@@ -111,6 +114,7 @@ CC_PROG(void, illinois_init, struct sock *sk)
 	ca->low_rounds = 0;
 	ca->was_above = false;
 	illinois_start_round(sk);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, illinois_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -119,6 +123,8 @@ CC_PROG(void, illinois_pkts_acked, struct sock *sk, const struct ack_sample *sam
 	u32 rtt_us;
 
 	ca->acked = sample->pkts_acked;
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 	if (sample->rtt_us < 0)
 		return;
 	rtt_us = min((u32)sample->rtt_us, ILLINOIS_LONGEST_RTT_US);
@@ -201,7 +207,7 @@ CC_PROG(void, illinois_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, ILLINOIS_SLOW_START);
-		tcp_slow_start(tp, acked);
+		cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		return;
 	}
 	cc_phase(sk, cwnd < cc_params(sk)->win_thresh ? ILLINOIS_STANDARD : ILLINOIS_ADAPTIVE);
@@ -230,11 +236,12 @@ CC_PROG(void, illinois_set_state, struct sock *sk, u8 new_state)
 
 CC_PROG(u32, illinois_ssthresh, struct sock *sk)
 {
-	const struct illinois *ca = inet_csk_ca(sk);
+	struct illinois *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	u32 given_up = (u32)(((u64)cwnd * ca->beta) >> ILLINOIS_BETA_SHIFT);
 
-	return max(cwnd - min(given_up, cwnd), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max(cwnd - min(given_up, cwnd), 2u));
 }
 
 CC_PROG(u32, illinois_undo_cwnd, struct sock *sk)

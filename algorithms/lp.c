@@ -47,7 +47,8 @@
 
 #define LP_PARAMETERS(P)							\
 	P(threshold, "%", 15, 1, 100,						\
-	  "part of the range of delays from which LP gives way to other flows")
+	  "part of the range of delays from which LP gives way to other flows")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(lp, LP_PARAMETERS);
 
@@ -74,15 +75,18 @@ struct lp {
 	u32 inference_ms;	/* length of an inference phase */
 	u32 drop_ms;	/* time of the last indication of congestion, 0 = none */
 	bool is_inferring;	/* in an inference phase */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct lp);
+CC_STATE(struct cc_search);
 
 CC_PROG(void, lp_init, struct sock *sk)
 {
 	struct lp *ca = inet_csk_ca(sk);
 
 	*ca = (struct lp){ .delay = { .lowest = ~0u } };
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* Measures the rate of the peer's clock relative to ours, from the second ACK on. */
@@ -166,6 +170,8 @@ CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if ((s32)rtt_ms > 0)
 		ca->inference_ms = LP_INFERENCE_RTTS * rtt_ms;
 	ca->is_inferring = ca->drop_ms && now_ms - ca->drop_ms < ca->inference_ms;
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 	if (!lp_is_indicated(sk))
 		return;
 
@@ -179,19 +185,23 @@ CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 CC_PROG(void, lp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	const struct lp *ca = inet_csk_ca(sk);
+	struct lp *ca = inet_csk_ca(sk);
 
+	(void)ack;
 	if (ca->is_inferring) {
 		cc_phase(sk, LP_INFERENCE);
 		return;
 	}
-	tcp_reno_cong_avoid(sk, ack, acked);
+	cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? LP_SLOW_START : LP_AVOIDANCE);
 }
 
 CC_PROG(u32, lp_ssthresh, struct sock *sk)
 {
-	return tcp_reno_ssthresh(sk);
+	struct lp *ca = inet_csk_ca(sk);
+
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      tcp_reno_ssthresh(sk));
 }
 
 CC_PROG(u32, lp_undo_cwnd, struct sock *sk)

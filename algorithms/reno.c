@@ -20,7 +20,7 @@
  */
 #include "cc.h"
 
-#define RENO_PARAMETERS(P) CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
+#define RENO_PARAMETERS(P) CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(reno, RENO_PARAMETERS);
 
@@ -50,22 +50,16 @@ CC_PROG(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct reno *ca = inet_csk_ca(sk);
 
 	(void)ack;
-	if (tcp_is_cwnd_limited(sk)) {
-		bool is_over = !tcp_in_slow_start(tp);
-
-		if (!is_over) {
-			acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
-			is_over = acked != 0;
-		}
-		if (is_over)
-			tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
-	}
+	cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	cc_phase(sk, tcp_in_slow_start(tp) ? RENO_SLOW_START : RENO_AVOIDANCE);
 }
 
 CC_PROG(u32, reno_ssthresh, struct sock *sk)
 {
-	return tcp_reno_ssthresh(sk);
+	struct reno *ca = inet_csk_ca(sk);
+
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      tcp_reno_ssthresh(sk));
 }
 
 CC_PROG(u32, reno_undo_cwnd, struct sock *sk)
@@ -77,7 +71,8 @@ CC_PROG(void, reno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct reno *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(reno) = {

@@ -34,7 +34,7 @@
 	  "a loss reduces the window by cwnd / 2^md_scale")			\
 	P(legacy_window, "packets", 0, 0, 0x7fffffff,				\
 	  "grow as Reno up to this window; 0 = grow by the faster rule, as in Linux") \
-	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(scalable, SCALABLE_PARAMETERS);
 
@@ -90,10 +90,12 @@ CC_PROG(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 CC_PROG(u32, scalable_ssthresh, struct sock *sk)
 {
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	struct scalable *ca = inet_csk_ca(sk);
+	u32 ssthresh = max(cwnd - (cwnd >> (cc_params(sk)->md_scale & 31)), 2u);
 
 	if (cc_params(sk)->legacy_window && scalable_is_standard(sk, cwnd))
-		return tcp_reno_ssthresh(sk);
-	return max(cwnd - (cwnd >> (cc_params(sk)->md_scale & 31)), 2u);
+		ssthresh = tcp_reno_ssthresh(sk);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 CC_PROG(u32, scalable_undo_cwnd, struct sock *sk)
@@ -105,7 +107,8 @@ CC_PROG(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sam
 {
 	struct scalable *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(scalable) = {

@@ -30,7 +30,8 @@
 
 #define VENO_PARAMETERS(P)							\
 	P(beta, "1/2 packet", 6, 0, 1000000,					\
-	  "number of queued packets from which a loss means congestion")
+	  "number of queued packets from which a loss means congestion")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(veno, VENO_PARAMETERS);
 
@@ -47,9 +48,11 @@ struct veno {
 	u32 queue;	/* this flow's packets in the queue, half packets */
 	bool is_on;	/* state Open: RTTs represent the queue */
 	bool is_turn;	/* with a full queue: the next full window adds a packet */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct veno);
+CC_STATE(struct cc_search);
 
 CC_INLINE void veno_forget(struct sock *sk)
 {
@@ -63,7 +66,10 @@ CC_INLINE void veno_forget(struct sock *sk)
 
 CC_PROG(void, veno_init, struct sock *sk)
 {
+	struct veno *ca = inet_csk_ca(sk);
+
 	veno_forget(sk);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -87,6 +93,8 @@ CC_PROG(void, veno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct veno *ca = inet_csk_ca(sk);
 
 	cc_delay_take(&ca->rtt, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 /* Adds one packet for every two acknowledged windows. */
@@ -120,7 +128,7 @@ CC_INLINE void veno_look(struct sock *sk, u32 acked)
 	ca->queue = (cwnd << VENO_UNIT_SHIFT) - (u32)on_path;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, VENO_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -138,9 +146,10 @@ CC_PROG(void, veno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct veno *ca = inet_csk_ca(sk);
 
+	(void)ack;
 	if (!ca->is_on) {
 		cc_phase(sk, VENO_RENO);
-		tcp_reno_cong_avoid(sk, ack, acked);
+		cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		return;
 	}
 	if (!tcp_is_cwnd_limited(sk))
@@ -150,19 +159,20 @@ CC_PROG(void, veno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		tcp_snd_cwnd_set(tp, min(max(tcp_snd_cwnd(tp), 2u), tp->snd_cwnd_clamp));
 	} else {
 		cc_phase(sk, VENO_RENO);
-		tcp_reno_cong_avoid(sk, ack, acked);
+		cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	}
 	ca->rtt.least_us = CC_DELAY_NONE_US;
 }
 
 CC_PROG(u32, veno_ssthresh, struct sock *sk)
 {
-	const struct veno *ca = inet_csk_ca(sk);
+	struct veno *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 ssthresh = tcp_reno_ssthresh(sk);
 
 	if (ca->queue < cc_params(sk)->beta)
-		return max((u32)((u64)cwnd * 4 / 5), 2u);
-	return tcp_reno_ssthresh(sk);
+		ssthresh = max((u32)((u64)cwnd * 4 / 5), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 CC_PROG(u32, veno_undo_cwnd, struct sock *sk)

@@ -59,7 +59,8 @@
 #define WESTWOOD_2001_PARAMETERS(P)						\
 	P(tau_ms, "ms", 500, 10, 4000, "time constant of the bandwidth filter")	\
 	P(reduction, "bool", 0, 0, 1,						\
-	  "losses in slow start divide the threshold by a growing factor a")
+	  "losses in slow start divide the threshold by a growing factor a")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(westwood_2001, WESTWOOD_2001_PARAMETERS);
 
@@ -81,9 +82,11 @@ struct westwood_2001 {
 	u32 last_factor;	/* value before the last loss, 1/4 */
 	u32 ssthresh;		/* threshold of the last loss, regardless of the window, packets */
 	bool was_in_slow_start;	/* the last loss was in slow start */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct westwood_2001);
+CC_STATE(struct cc_search);
 
 CC_PROG(void, westwood_2001_init, struct sock *sk)
 {
@@ -96,6 +99,7 @@ CC_PROG(void, westwood_2001_init, struct sock *sk)
 		.last_factor = WESTWOOD_A_ONE,
 		.ssthresh = TCP_INFINITE_SSTHRESH,
 	};
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /*
@@ -177,6 +181,8 @@ CC_PROG(void, westwood_2001_pkts_acked, struct sock *sk, const struct ack_sample
 
 	if (sample->rtt_us > 0)
 		ca->rtt_min_us = min(ca->rtt_min_us, (u32)sample->rtt_us);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 /* f1 to f3 and f5: BWE * RTTmin / a in packets, at least two. */
@@ -212,13 +218,16 @@ CC_PROG(u32, westwood_2001_ssthresh, struct sock *sk)
 	westwood_2001_grow_factor(sk, WESTWOOD_A_LOSS);
 	ca->ssthresh = westwood_2001_threshold(sk);
 	/* the endpoint sets the window to this value, and a loss must not raise it */
-	return min(ca->ssthresh, max(tcp_snd_cwnd(tp), 2u));
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      min(ca->ssthresh, max(tcp_snd_cwnd(tp), 2u)));
 }
 
 CC_PROG(void, westwood_2001_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct westwood_2001 *ca = inet_csk_ca(sk);
 
+	if (cc_slow_start_retreats(&ca->start, cc_params(sk)->slow_start))
+		return;
 	switch (event) {
 	case CA_EVENT_COMPLETE_CWR:
 		tcp_sk(sk)->snd_ssthresh = ca->ssthresh;
@@ -236,7 +245,10 @@ CC_PROG(void, westwood_2001_cwnd_event, struct sock *sk, enum tcp_ca_event event
 
 CC_PROG(void, westwood_2001_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
+	struct westwood_2001 *ca = inet_csk_ca(sk);
+
+	(void)ack;
+	cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? WESTWOOD_SLOW_START : WESTWOOD_AVOIDANCE);
 }
 

@@ -48,7 +48,8 @@
 	P(at_loss, "bool", 0, 0, 1,						\
 	  "set ssthresh to BWE * RTTmin at the loss, not after recovery")	\
 	P(single_filter, "bool", 0, 0, 1,					\
-	  "use one filter with a pole at 0.9 instead of two with poles at 7/8")
+	  "use one filter with a pole at 0.9 instead of two with poles at 7/8")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(westwood, WESTWOOD_PARAMETERS);
 
@@ -69,9 +70,11 @@ struct westwood {
 	u32 rtt_min;		/* jiffies */
 	bool has_ack;		/* an ACK has arrived */
 	bool is_rtt_stale;	/* rtt_min will be reset */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct westwood);
+CC_STATE(struct cc_search);
 
 CC_PROG(void, westwood_init, struct sock *sk)
 {
@@ -84,6 +87,7 @@ CC_PROG(void, westwood_init, struct sock *sk)
 		.rtt_min = msecs_to_jiffies(WESTWOOD_RTT_UNKNOWN_MS),
 		.is_rtt_stale = true,
 	};
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_INLINE u32 westwood_filter(u32 mean, u32 sample, u32 gain)
@@ -173,6 +177,8 @@ CC_PROG(void, westwood_pkts_acked, struct sock *sk, const struct ack_sample *sam
 
 	if (sample->rtt_us > 0)
 		ca->rtt = usecs_to_jiffies((u32)sample->rtt_us);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 /* BWE * RTTmin in packets. */
@@ -187,9 +193,12 @@ CC_INLINE u32 westwood_path_pkts(struct sock *sk)
 
 CC_PROG(u32, westwood_ssthresh, struct sock *sk)
 {
+	struct westwood *ca = inet_csk_ca(sk);
+	u32 ssthresh = tcp_reno_ssthresh(sk);
+
 	if (cc_params(sk)->at_loss)
-		return clamp(tcp_snd_cwnd(tcp_sk(sk)), 2u, westwood_path_pkts(sk));
-	return tcp_reno_ssthresh(sk);
+		ssthresh = clamp(tcp_snd_cwnd(tcp_sk(sk)), 2u, westwood_path_pkts(sk));
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -197,6 +206,8 @@ CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct westwood *ca = inet_csk_ca(sk);
 
+	if (cc_slow_start_retreats(&ca->start, cc_params(sk)->slow_start))
+		return;
 	switch (event) {
 	case CA_EVENT_COMPLETE_CWR:
 		tp->snd_ssthresh = westwood_path_pkts(sk);
@@ -214,7 +225,10 @@ CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CC_PROG(void, westwood_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
+	struct westwood *ca = inet_csk_ca(sk);
+
+	(void)ack;
+	cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? WESTWOOD_SLOW_START : WESTWOOD_AVOIDANCE);
 }
 

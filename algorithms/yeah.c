@@ -70,7 +70,8 @@
 	P(zeta, "round trips", 50, 0, 1000000,					\
 	  "rounds of Fast after which the estimate of Reno's window is reset")	\
 	P(scalable_pkts, "packets", 100, 1, 1000000,				\
-	  "acknowledged packets that add one packet to the window in Fast")
+	  "acknowledged packets that add one packet to the window in Fast")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(yeah, YEAH_PARAMETERS);
 
@@ -89,9 +90,11 @@ struct yeah {
 	u32 slow_rounds;	/* consecutive rounds of Slow; 0 in Fast */
 	u32 fast_rounds;	/* rounds of Fast since the last loss, up to zeta */
 	u32 reno_cwnd;	/* the window that Reno would have, packets */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct yeah);
+CC_STATE(struct cc_search);
 
 CC_INLINE void yeah_start_round(struct sock *sk)
 {
@@ -118,6 +121,7 @@ CC_PROG(void, yeah_init, struct sock *sk)
 	ca->slow_rounds = 0;
 	ca->fast_rounds = 0;
 	ca->reno_cwnd = YEAH_LEAST_RENO;
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, yeah_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -139,6 +143,8 @@ CC_PROG(void, yeah_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct yeah *ca = inet_csk_ca(sk);
 
 	cc_delay_take(&ca->rtt, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 /* Removes the packets in the queue from the window, down to Reno's window. */
@@ -200,11 +206,11 @@ CC_INLINE void yeah_end_round(struct sock *sk)
 CC_INLINE void yeah_grow(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	const struct yeah *ca = inet_csk_ca(sk);
+	struct yeah *ca = inet_csk_ca(sk);
 	u32 pkts;
 
 	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -243,7 +249,8 @@ CC_PROG(u32, yeah_ssthresh, struct sock *sk)
 		given_up = max(min(ca->queue, half), cwnd >> (cc_params(sk)->delta & 31));
 	ca->fast_rounds = 0;
 	ca->reno_cwnd = max(ca->reno_cwnd >> 1, YEAH_LEAST_RENO);
-	return max(cwnd - min(given_up, cwnd), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max(cwnd - min(given_up, cwnd), 2u));
 }
 
 CC_PROG(u32, yeah_undo_cwnd, struct sock *sk)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Methods that end slow start before the queue overflows, for any algorithm that
- * has a slow start. The algorithm declares CC_SLOW_START_PARAMETER(P, default)
- * among its parameters, keeps a struct cc_slow_start, declares CC_STATE(struct
- * cc_search) or has this struct in its own state, and calls
+ * Methods that end slow start before the queue overflows, or begin it with what an
+ * earlier connection has learned, for any algorithm that has a slow start. The
+ * algorithm declares CC_SLOW_START_PARAMETERS(P, default) among its parameters, keeps
+ * a struct cc_slow_start, declares CC_STATE(struct cc_search) or has this struct in
+ * its own state, and calls
  *
  *	init, and set_state at a timeout	cc_slow_start_restart()
  *	cong_avoid, in slow start		cc_slow_start_grow() for tcp_slow_start()
  *	pkts_acked				cc_slow_start_take()
+ *	ssthresh				cc_slow_start_ssthresh()
  *
  *   HyStart    ACKs in one train that is as long as the path, or an RTT that has grown
  *              by an eighth. S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start",
@@ -21,6 +23,13 @@
  *              draft-chung-ccwg-search, after the pseudocode of version 3.0 (June 2024)
  *              with the threshold of later versions, 0.26. Counts packets instead of
  *              bytes. Only in the first slow start.
+ *   Careful    Half of the window of an earlier connection as soon as the first window
+ *   Resume     has been acknowledged, if the RTT is like that connection's. After a
+ *              round trip, the window is what is in flight, and slow start continues;
+ *              a loss before all of this is acknowledged halves what the path has
+ *              carried. RFC 9959, after quotations of its draft. Only in the first slow
+ *              start. The stack paces by twice the window in a round trip. Without
+ *              saved values, it is the same as slow start until a loss.
  *
  * Included by cc.h.
  */
@@ -32,11 +41,16 @@ enum {
 	CC_SLOW_START_HYSTART,
 	CC_SLOW_START_HYSTART_PP,
 	CC_SLOW_START_SEARCH,
+	CC_SLOW_START_RESUME,	/* Careful Resume */
 };
 
-#define CC_SLOW_START_PARAMETER(P, method)					\
-	P(slow_start, "", method, 0, 3,						\
-	  "end of slow start: 0 = loss, 1 = HyStart, 2 = HyStart++, 3 = SEARCH")
+#define CC_SLOW_START_PARAMETERS(P, method)					\
+	P(slow_start, "", method, 0, 4,						\
+	  "0 = until a loss, 1 = HyStart, 2 = HyStart++, 3 = SEARCH, 4 = Careful Resume") \
+	P(saved_cwnd, "kB", 0, 0, 1000000,					\
+	  "Careful Resume: window of an earlier connection, 0 = none")		\
+	P(saved_rtt, "ms", 0, 0, 10000,						\
+	  "Careful Resume: lowest RTT of the earlier connection")
 
 /* HyStart: its default settings, and its criteria, which form a set. */
 #define HYSTART_ACK_TRAIN	1u
@@ -67,6 +81,10 @@ enum {
 #define SEARCH_THRESHOLD	266u		/* 0.26, 1/1024 */
 #define SEARCH_LEAST_CWND	10u		/* minimum that SEARCH leaves, packets */
 
+/* RFC 9959: bounds of the RTT with which a flow may resume. */
+#define RESUME_LEAST_RTT	2u		/* more than the saved RTT divided by this */
+#define RESUME_MOST_RTT		10u		/* at most the saved RTT times this */
+
 struct cc_hystart {
 	u32 start_us;		/* start of the round */
 	u32 last_ack_us;	/* last ACK of the train */
@@ -93,6 +111,32 @@ struct cc_search {
 	u32 delivered[SEARCH_POINTS];	/* tp->delivered at the end of each bin, a ring */
 };
 
+/* Phases of Careful Resume. */
+enum {
+	RESUME_OVER,		/* finished, or not used */
+	RESUME_RECONNAISSANCE,	/* the first window is in flight */
+	RESUME_UNVALIDATED,	/* half of the saved window is being sent */
+	RESUME_VALIDATING,	/* these packets are being acknowledged */
+	RESUME_RETREAT,		/* one of them was lost */
+};
+
+struct cc_resume {
+	u32 end_seq;		/* the phase ends when this is acknowledged */
+	u32 pipe_size;		/* packets that the path has carried in this time */
+	u32 first_cwnd;		/* initial window, packets */
+	u32 rtt_us;		/* lowest RTT, ~0 = none */
+	u8 phase;		/* RESUME_* */
+};
+
+/* The argument `saved` below: the values of an earlier connection. */
+struct cc_saved {
+	u32 cwnd_kb;
+	u32 rtt_ms;
+};
+
+#define CC_SAVED(sk) \
+	((struct cc_saved){ cc_params(sk)->saved_cwnd, cc_params(sk)->saved_rtt })
+
 /* The argument `search` below for an algorithm with CC_STATE(struct cc_search). */
 #define CC_SEARCH(sk) \
 	(cc_params(sk)->slow_start == CC_SLOW_START_SEARCH ? cc_state(sk) : NULL)
@@ -101,6 +145,7 @@ struct cc_slow_start {
 	union {
 		struct cc_hystart hystart;
 		struct cc_hystart_pp hystart_pp;
+		struct cc_resume resume;
 	};
 };
 
@@ -286,6 +331,76 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 		cc_search_end(sk, ss);
 }
 
+/* ---- Careful Resume */
+
+CC_INLINE void cc_resume_start(struct sock *sk, struct cc_resume *ss)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ss->phase = RESUME_RECONNAISSANCE;
+	ss->end_seq = tp->snd_una + tcp_snd_cwnd(tp) * tp->mss_cache;
+	ss->first_cwnd = tcp_snd_cwnd(tp);
+	ss->rtt_us = ~0u;
+	ss->pipe_size = 0;
+	/* the jump has to be paced */
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* The first window has been acknowledged: jumps, if the path is like the saved one. */
+CC_INLINE void cc_resume_jump(struct sock *sk, struct cc_resume *ss, struct cc_saved saved)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 saved_us = (u64)saved.rtt_ms * USEC_PER_MSEC;
+	u64 jump = div_u64((u64)saved.cwnd_kb * 1000, max(tp->mss_cache, 1u)) / 2;
+
+	ss->phase = RESUME_OVER;
+	if (ss->rtt_us <= saved_us / RESUME_LEAST_RTT || ss->rtt_us > saved_us * RESUME_MOST_RTT ||
+	    (u32)CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Open || !tcp_is_cwnd_limited(sk) ||
+	    jump <= tcp_snd_cwnd(tp))
+		return;
+	ss->phase = RESUME_UNVALIDATED;
+	ss->end_seq = tp->snd_nxt;
+	ss->pipe_size = tcp_packets_in_flight(tp);
+	tcp_snd_cwnd_set(tp, min((u32)jump, tp->snd_cwnd_clamp));
+}
+
+CC_INLINE void cc_resume_take(struct sock *sk, struct cc_resume *ss, struct cc_saved saved,
+			      const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 in_flight = tcp_packets_in_flight(tp);
+
+	if (ss->phase == RESUME_OVER)
+		return;
+	if (sample->rtt_us > 0)
+		ss->rtt_us = min(ss->rtt_us, (u32)sample->rtt_us);
+	if (ss->phase != RESUME_RECONNAISSANCE)
+		ss->pipe_size += sample->pkts_acked;
+	if (before(tp->snd_una, ss->end_seq))
+		return;
+	switch (ss->phase) {
+	case RESUME_RECONNAISSANCE:
+		cc_resume_jump(sk, ss, saved);
+		return;
+	case RESUME_UNVALIDATED:
+		/* a sender with few data has learned nothing of the saved window */
+		ss->phase = in_flight > ss->pipe_size ? RESUME_VALIDATING : RESUME_OVER;
+		ss->end_seq = tp->snd_nxt;
+		tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp), max(in_flight, ss->pipe_size)));
+		return;
+	case RESUME_VALIDATING:
+		ss->phase = RESUME_OVER;
+		return;
+	default:
+		/* the recovery takes its window from the threshold until it ends */
+		if ((u32)CC_GET(inet_csk(sk), icsk_ca_state) > TCP_CA_Disorder)
+			return;
+		tp->snd_ssthresh = max(ss->pipe_size, 2u);
+		ss->phase = RESUME_OVER;
+	}
+}
+
 /* ---- functions for the algorithm */
 
 CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
@@ -297,6 +412,8 @@ CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
 		cc_hystart_pp_restart(sk, &ss->hystart_pp);
 	else if (method == CC_SLOW_START_SEARCH && search)
 		search->bin_us = 0;
+	else if (method == CC_SLOW_START_RESUME && tcp_in_initial_slowstart(tcp_sk(sk)))
+		cc_resume_start(sk, &ss->resume);
 }
 
 /* Replaces tcp_slow_start(). */
@@ -305,6 +422,8 @@ CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 
 	struct cc_hystart_pp *pp = &ss->hystart_pp;
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	if (method == CC_SLOW_START_RESUME && ss->resume.phase == RESUME_UNVALIDATED)
+		return 0;
 	if (method != CC_SLOW_START_HYSTART_PP || !tcp_in_initial_slowstart(tp))
 		return tcp_slow_start(tp, acked);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
@@ -318,14 +437,33 @@ CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 
 	return tcp_slow_start(tp, acked);
 }
 
+/* Replaces tcp_reno_cong_avoid(). */
+CC_INLINE void cc_slow_start_reno(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = cc_slow_start_grow(sk, ss, method, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+}
+
 /* Handles the RTT of an ACK. */
 CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss,
-				  struct cc_search *search, u32 method,
+				  struct cc_search *search, struct cc_saved saved, u32 method,
 				  const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 rtt_us = max((u32)max(sample->rtt_us, 0), 1u);
 
+	if (method == CC_SLOW_START_RESUME) {
+		cc_resume_take(sk, &ss->resume, saved, sample);
+		return;
+	}
 	if (method == CC_SLOW_START_PLAIN || sample->rtt_us < 0 || !tcp_in_slow_start(tp))
 		return;
 	if (method == CC_SLOW_START_HYSTART) {
@@ -343,6 +481,30 @@ CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss,
 		else if (search)
 			cc_search_take(sk, search, rtt_us);
 	}
+}
+
+/* The threshold after a loss, where the algorithm's own would be `ssthresh`. */
+CC_INLINE u32 cc_slow_start_ssthresh(struct sock *sk, struct cc_slow_start *ss, u32 method,
+				     u32 ssthresh)
+{
+	struct cc_resume *resume = &ss->resume;
+
+	if (method != CC_SLOW_START_RESUME)
+		return ssthresh;
+	if (resume->phase == RESUME_UNVALIDATED || resume->phase == RESUME_VALIDATING) {
+		resume->phase = RESUME_RETREAT;
+		resume->end_seq = tcp_sk(sk)->snd_nxt;
+		return max(resume->pipe_size / 2, resume->first_cwnd);
+	}
+	if (resume->phase == RESUME_RECONNAISSANCE)
+		resume->phase = RESUME_OVER;
+	return ssthresh;
+}
+
+/* Whether the window is that of a jump that was lost, not the algorithm's. */
+CC_INLINE bool cc_slow_start_retreats(const struct cc_slow_start *ss, u32 method)
+{
+	return method == CC_SLOW_START_RESUME && ss->resume.phase == RESUME_RETREAT;
 }
 
 #endif

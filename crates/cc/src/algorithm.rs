@@ -356,6 +356,8 @@ mod tests {
                 ("hystart_low_window", 16),
                 ("hystart_ack_delta_us", 2000),
                 ("slow_start", 1),
+                ("saved_cwnd", 0),
+                ("saved_rtt", 0),
             ]
         );
         assert_eq!(

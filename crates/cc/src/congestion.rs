@@ -369,7 +369,10 @@ mod tests {
         let algorithm = Algorithm::by_name("reno").expect("reno is there");
         let error = Congestion::new(algorithm, &BTreeMap::from([("beta".to_owned(), 3)]))
             .expect_err("reno has no beta");
-        assert_eq!(error.to_string(), "reno has no parameter `beta`; its parameters: slow_start");
+        assert_eq!(
+            error.to_string(),
+            "reno has no parameter `beta`; its parameters: slow_start, saved_cwnd, saved_rtt"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""Methods that end slow start and that algorithms share: HyStart, HyStart++ and SEARCH."""
+"""Methods of slow start that algorithms share: HyStart, HyStart++, SEARCH and Careful Resume."""
 
 from __future__ import annotations
 
@@ -9,8 +9,21 @@ from cwndlab import core
 from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
 
-_PLAIN, _HYSTART, _HYSTART_PP, _SEARCH = range(4)
-_ALGORITHMS = ("reno", "cubic", "bic", "highspeed", "scalable")
+_PLAIN, _HYSTART, _HYSTART_PP, _SEARCH, _RESUME = range(5)
+_ALGORITHMS = (
+    "reno",
+    "cubic",
+    "bic",
+    "highspeed",
+    "scalable",
+    "westwood",
+    "westwood-2001",
+    "veno",
+    "illinois",
+    "htcp",
+    "compound",
+    "yeah",
+)
 _BDP_PKTS = 332
 _LINK = {"rate": "100 Mbit/s", "delay": "20 ms", "queue": "5000 packets"}
 
@@ -37,14 +50,16 @@ def _exit_window(tables: dict[str, pl.DataFrame]) -> float:
     return float(thresholds[0])
 
 
-@pytest.mark.parametrize("algorithm", _ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [each for each in _ALGORITHMS if each != "yeah"])
 def test_slow_start_ends_before_the_queue_overflows(algorithm: str) -> None:
     """The earlier slow start ends, the smaller the window: HyStart ends it when the path is full.
 
     SEARCH ends it two round trips later. HyStart++ detects the growth of the RTT two rounds after
     the path is full; the window then grows by a factor of 1.25^5.
+    YeAH ends its slow start when a queue builds up.
     """
-    assert _exit_window(_start(algorithm, _PLAIN)) > 0.5 * (5000 + _BDP_PKTS)
+    plain = _start(algorithm, _PLAIN)
+    assert max(plain["samples"]["cwnd_pkts"].to_list()) > 6 * _BDP_PKTS
     windows = []
     for method in (_HYSTART, _SEARCH, _HYSTART_PP):
         tables = _start(algorithm, method)
@@ -61,7 +76,8 @@ def test_the_default_is_what_it_was() -> None:
         parameters = {each.name: each for each in core.algorithm(algorithm).parameters}
         wanted = _HYSTART if algorithm == "cubic" else _PLAIN
         assert parameters["slow_start"].default == wanted
-        assert parameters["slow_start"].max == _SEARCH
+        assert parameters["slow_start"].max == _RESUME
+        assert parameters["saved_cwnd"].default == 0
 
 
 def test_hystart_pp_grows_by_a_quarter_once_the_rtt_has_grown() -> None:
@@ -98,3 +114,70 @@ def test_cubic_without_hystart_still_starts_until_a_loss() -> None:
 
     assert lost(hystart=0) == lost(slow_start=_PLAIN) > 100
     assert lost(hystart=1) < lost(hystart=0) / 2
+
+
+# A receiver of Linux would offer 64 kB at first, which the jump exceeds.
+_WHOLE_WINDOW = {"receive_window_opens_by_arrivals": False, "receive_buffer_bytes": 4_000_000}
+
+
+def _resume(
+    algorithm: str = "reno",
+    *,
+    saved_kb: int = 480,
+    saved_rtt_ms: int = 40,
+    size: str | None = "1 MB",
+    **link: str,
+) -> dict[str, pl.DataFrame]:
+    flow: dict[str, object] = {"algorithm": algorithm}
+    saved = {"saved_cwnd": saved_kb, "saved_rtt": saved_rtt_ms}
+    return run_once(
+        Study(
+            duration="10 s",
+            link=_LINK | link,
+            flow=[flow if size is None else flow | {"bytes": size}],
+            stack_overrides=_WHOLE_WINDOW,
+            parameters={algorithm: {"slow_start": _RESUME} | saved},
+            record={"samples": "1 ms", "events": True},
+        )
+    )
+
+
+def _completion_ms(tables: dict[str, pl.DataFrame]) -> float:
+    return float(tables["flows"]["completion_ms"][0])
+
+
+@pytest.mark.parametrize("algorithm", _ALGORITHMS)
+def test_careful_resume_saves_round_trips(algorithm: str) -> None:
+    """The saved window is 332 packets, a BDP: after the first window, half of it is sent.
+
+    Slow start needs four more round trips to get from 10 to 166 packets.
+    """
+    plain = _completion_ms(_resume(algorithm, saved_kb=0))
+    assert _completion_ms(_resume(algorithm)) < plain - 2 * 40
+
+
+def test_careful_resume_jumps_to_half_of_the_saved_window() -> None:
+    samples = _resume()["samples"]
+    # The first window of 10 is acknowledged after two round trips, handshake included.
+    before = samples.filter(pl.col("t_s") < 0.079)["cwnd_pkts"]
+    after = samples.filter((pl.col("t_s") > 0.084) & (pl.col("t_s") < 0.118))["cwnd_pkts"]
+    assert before.unique().to_list() == [10]
+    assert after.unique().to_list() == [480_000 // 1_448 // 2]
+    # It is paced, and validated a round trip later: then slow start continues.
+    assert max(samples.filter(pl.col("t_s") > 0.2)["cwnd_pkts"].to_list()) > 200
+
+
+@pytest.mark.parametrize("saved_rtt_ms", [3, 90])
+def test_careful_resume_stays_away_from_another_path(saved_rtt_ms: int) -> None:
+    """RFC 9959: the RTT is at most half of the saved RTT, or more than ten times as long."""
+    plain = _completion_ms(_resume(saved_kb=0))
+    assert _completion_ms(_resume(saved_rtt_ms=saved_rtt_ms)) == plain
+
+
+def test_careful_resume_retreats_to_half_of_what_the_path_carried() -> None:
+    """The path carries 3.3 packets per RTT and queues 20, not the saved 332."""
+    tables = _resume(size=None, rate="1 Mbit/s", queue="20 packets")
+    lost = tables["events"].filter(pl.col("event").is_in(["recovery", "loss"]))["t_s"][0]
+    threshold = tables["samples"].filter(pl.col("t_s") > lost + 0.002)["ssthresh_pkts"][0]
+    assert 10 <= threshold <= 20
+    assert tables["flows"]["goodput_mbit_s"][0] > 0.85
