@@ -91,7 +91,7 @@ impl Window {
     pub(super) fn of_space(&self, space: u32) -> u32 {
         match self.share {
             Share::Fixed(shift) => space - (space >> shift),
-            Share::Measured(ratio) => (u64::from(space) * u64::from(ratio) >> 8) as u32,
+            Share::Measured(ratio) => ((u64::from(space) * u64::from(ratio)) >> 8) as u32,
         }
     }
 
