@@ -149,6 +149,7 @@ impl Minstrel {
         }
     }
 
+    /// Updates the averages. While no rate has had an acknowledged packet, the slowest is used.
     fn renew(&mut self) {
         for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
             let share = f64::from(rate.acknowledged) / f64::from(rate.sent);
@@ -156,7 +157,7 @@ impl Minstrel {
             (rate.sent, rate.acknowledged) = (0, 0);
         }
         let most = |value: &dyn Fn(&Rate) -> f64| {
-            let rates = self.rates.iter().enumerate();
+            let rates = self.rates.iter().enumerate().filter(|(_, rate)| value(rate) > 0.0);
             rates.max_by(|(_, a), (_, b)| value(a).total_cmp(&value(b))).map_or(0, |(at, _)| at)
         };
         (self.best, self.surest) = (most(&Rate::throughput), most(&Rate::sureness));
@@ -251,6 +252,19 @@ mod tests {
         minstrel.due = Time::ZERO;
         let worse = [1.0, 1.0, 0.9, 0.1, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(converged(&mut control, |index| worse[usize::from(index)]).0, 2);
+    }
+
+    #[test]
+    fn without_an_acknowledged_packet_minstrel_uses_the_slowest_rate() {
+        let mut control = control(RateControlConfig::Minstrel {}, 30.0).expect("a control");
+        // The first frame is sent long after the first update of the averages.
+        for frame in 1..20_u64 {
+            let choice = control.choose(Time::from_millis(300 * frame));
+            assert_eq!(choice, Choice { index: 0, is_probe: false });
+            control.handle_result(0, 1, 0);
+        }
+        control.handle_result(0, 1, 1);
+        assert_eq!(converged(&mut control, |index| if index < 2 { 1.0 } else { 0.0 }).0, 1);
     }
 
     #[test]
