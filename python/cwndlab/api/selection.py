@@ -10,7 +10,7 @@ from cwndlab.errors import ArgumentError, UnknownNameError
 
 
 def rows_where(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
-    """Return the rows that `where` selects: by column, one value or a list of accepted values.
+    """Return the rows that match `where`: for each column, an accepted value or a list of them.
 
     Raises:
         UnknownNameError: the table has no such column.

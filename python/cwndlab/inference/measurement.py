@@ -38,7 +38,7 @@ class MeasuredFlow:
     """A measured transfer that was limited only by congestion control and by the link."""
 
     place: str
-    """Text for messages that names the folder and the run of the measurement."""
+    """The folder and the run of the measurement, as text for messages."""
     row: Mapping[str, Any]
     """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]

@@ -1,9 +1,10 @@
 """Compute how a factor of a study affects each algorithm: means at each level of the factor.
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
-the rate is the mean over those delays that were run at every rate; in a factorial design, this is
-called the main effect. The effect is computed separately in each repetition, because all runs of a
-repetition use the same random numbers. The interval of the effect is computed over repetitions.
+the rate consists of the mean results at each rate, over those delays that were run at every rate;
+in a factorial design, the differences between these means are called the main effect. The effect is
+computed separately in each repetition, because all runs of a repetition use the same random
+numbers. The interval of the effect is computed over repetitions.
 """
 
 from __future__ import annotations

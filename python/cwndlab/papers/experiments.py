@@ -86,7 +86,7 @@ class ClaimTrial:
 
     @property
     def holding(self) -> int:
-        """Number of measured values that are within their bounds after the change of the study."""
+        """Number of measured values that are within their bounds when the study is changed."""
         return sum(map(_holds, self.changes))
 
 
@@ -107,7 +107,7 @@ class TableTrial:
 
     @property
     def subject(self) -> str:
-        """Name and title of the table in the paper."""
+        """Name and title of the paper's table with which the experiment is compared."""
         return f"{self.table.name}: {self.table.title}"
 
 

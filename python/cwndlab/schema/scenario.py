@@ -1,9 +1,9 @@
 """Define the canonical scenario: everything that determines a run, in whole SI units.
 
 The simulator, the kernel helper and the live server read the scenario as JSON, in which an absent
-field has its default value. An unknown field is an error in Python and in Rust, except in the
-path, whose keys only the core knows. A test checks that the Rust types of all other parts match
-these models.
+field has its default value. An unknown field is an error in Python and in Rust. The network
+path is an exception: Python accepts any keys there, and only the Rust core checks them. A test
+checks that the Rust types of all other parts of the scenario match these models.
 """
 
 from __future__ import annotations

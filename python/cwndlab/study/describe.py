@@ -211,7 +211,7 @@ def describe_path(
 def _describe_part(
     link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
 ) -> list[Fact]:
-    """Describe a single link: the stages of a wired link, or the tables of a radio link."""
+    """Describe one link: the stages of a wired link, or the settings of a radio link."""
     if link.kind != "wire":
         return _describe_medium(link)
     return [

@@ -1,4 +1,4 @@
-"""Test BBR in ProbeBW, on changing paths and under losses, as draft-ietf-ccwg-bbr describes."""
+"""Test that BBR does what draft-ietf-ccwg-bbr says in ProbeBW, on new paths, and under losses."""
 
 from __future__ import annotations
 

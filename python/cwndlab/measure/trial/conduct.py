@@ -49,7 +49,7 @@ class Step:
     duration_s: float
     """Duration of the step in seconds, including the wash-out, whose measurements are ignored."""
     is_return: bool = False
-    """True if the step is a return to the baseline, which checks suspected harm."""
+    """True if the step returns to the baseline, to check whether the challenger did harm."""
     drain_s: float = 0.0
     """Time in seconds for which queues drain before the step begins; not included in the
     duration."""

@@ -86,7 +86,7 @@ def decided_by(finding: PartFinding) -> str:
 
 
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
-    """Return the changes of the study that explain, fully or partly, why a claim does not hold."""
+    """Return the changes to the study that fully or partly explain why a claim does not hold."""
     own = _of_claim(judgement, trials)
     for effect, how in ((TrialEffect.EXPLAINS, "Cause"), (TrialEffect.PART, "Partial cause")):
         changed = [each.experiment.changed for each in own if each.effect is effect]

@@ -43,7 +43,9 @@ def paper_sections(paper: Paper) -> Sections:
         ),
         plots_section(paper),
         PageSection("paper-figures", "The paper's figures, redrawn", partial(_figures, paper)),
-        PageSection("paper-causes", "Causes of different curves", partial(_causes, paper)),
+        PageSection(
+            "paper-causes", "Why cwndlab's curves differ from the paper's", partial(_causes, paper)
+        ),
     )
 
 
