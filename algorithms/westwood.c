@@ -68,8 +68,8 @@ struct westwood {
 	u32 counted_bytes;	/* counted for duplicate ACKs, to be subtracted later */
 	u32 rtt;		/* of the last ACK, jiffies */
 	u32 rtt_min;		/* jiffies */
-	bool has_ack;		/* an ACK has arrived */
-	bool is_rtt_stale;	/* rtt_min will be reset */
+	u16 has_ack;		/* 1: an ACK has arrived; 16 bits, so no byte is left undefined */
+	u16 is_rtt_stale;	/* 1: rtt_min will be reset */
 	struct cc_slow_start start;
 };
 
