@@ -454,9 +454,11 @@ fn send_buffers_of_4_mib_bound_the_flight() {
         let sent = Transfer::between(stack, "linux-6.1", &[]).send(400_000_000, Time::from_secs(5));
         sent.ends[0].info().unacked_pkts
     };
-    for stack in ["linux-2.6.24", "linux-3.5", "linux-5.10", "linux-6.12"] {
+    for stack in ["linux-2.6.24", "linux-3.5", "linux-5.10"] {
         assert!((1_000..1_100).contains(&flight(stack)), "{stack}: {}", flight(stack));
     }
+    // A segment takes 2,408 bytes there, not 2,728.
+    assert!((1_130..1_250).contains(&flight("linux-6.12")), "{}", flight("linux-6.12"));
     assert!(flight("linux-6.1") > 3_000, "{}", flight("linux-6.1"));
     // With segmentation offload, a buffer of 44 segments leaves as a whole at such a rate, and is
     // charged once: 4 MiB of payload. Measured over an NR cell: at most 2,768 in flight. The
