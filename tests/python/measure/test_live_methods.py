@@ -142,7 +142,9 @@ def test_a_server_ends_when_its_time_is_over_though_the_client_says_nothing() ->
 def test_without_asyncssh_an_end_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncssh", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(LibraryMissingError, match=r"on the server: pip install 'cwndlab\[sftp\]'"):
+    with pytest.raises(
+        LibraryMissingError, match=r"on the server; install it there: pip install 'cwndlab\[sftp\]'"
+    ):
         sftp.require("server")
 
 
