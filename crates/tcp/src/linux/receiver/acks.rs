@@ -124,7 +124,9 @@ impl AckSchedule {
     pub(crate) fn note_data(&mut self, data: DataSeen, now: Jiffies) -> u8 {
         let mut pending = ICSK_ACK_SCHED;
         if data.bytes >= self.rcv_mss {
-            self.rcv_mss = data.bytes.min(data.advmss);
+            if data.bytes > self.rcv_mss {
+                self.rcv_mss = data.bytes.min(data.advmss);
+            }
             // A full segment with PSH ends a write, so more data may take a while.
             if data.is_pushed {
                 pending |= ICSK_ACK_PUSHED;
