@@ -41,7 +41,12 @@ DURATION = "20 s"
 LONGEST_S = 120
 PAYLOAD_BYTES = 1_448
 FULL_SHARE = 0.9
-ENDS = {"before": "before the path is full", "full": "full", "loss": "at a loss", "not": "not"}
+ENDS = {
+    "before": "before the path is full",
+    "full": "when the path is full",
+    "loss": "at a loss",
+    "not": f"not within {DURATION}",
+}
 TRACE = "trace:{},delay=20 ms"
 
 
@@ -214,7 +219,7 @@ def draw(found: dict[str, Found], path: str) -> None:
     colours = {"before": "#dd6100", "full": "#00805e", "loss": "#005bb0", "not": "#bbbbbb"}
     marks = dict(zip(SIZES, ("o", "s", "D"), strict=True))
     places = list(range(len(METHODS)))[::-1]
-    axes = figure.subplots(len(found), 2, squeeze=False, sharey=True)
+    axes = figure.subplots(len(found), 2, squeeze=False, sharex="col", sharey=True)
     for (kind, results), (shares, times) in zip(found.items(), axes, strict=True):
         left = [0.0] * len(METHODS)
         for end, label in ENDS.items():
@@ -227,13 +232,12 @@ def draw(found: dict[str, Found], path: str) -> None:
         for size, mark in marks.items():
             slower = [fmean(results.slower[method, size]) for method in METHODS]
             times.plot(slower, places, mark, label=size, color="#222222", fillstyle="none")
-        times.set_xlim(0.95)
-        times.set_xlabel("completion time, of the fastest method's")
+        times.set_xlabel("completion time / that of the fastest method")
         times.grid(visible=True, axis="x", color="0.9")
         for each in (shares, times):
             each.spines[["top", "right"]].set_visible(False)
     for column, (side, columns) in enumerate(
-        (("outside upper left", 4), ("outside upper right", 3))
+        (("outside upper left", 2), ("outside upper right", 3))
     ):
         handles, labels = axes[0][column].get_legend_handles_labels()
         figure.legend(handles, labels, loc=side, ncols=columns, frameon=False)
