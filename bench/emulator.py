@@ -4,8 +4,10 @@ The program runs as root. It measures the goodput of bulk transfers relative to 
 link, the processor share that the emulator needs for these transfers, the delay that the emulator
 adds to the link's delay, and presets in real time. A machine cannot be more accurate than its
 timers. Therefore, turns of pings alternate with turns of bare timers, which have as many wake-ups
-as a ping; the median ratio of consecutive turns is compared with the bar. The program also prints
-the load, and the share of processor time that the host of a virtual machine took.
+as a ping, and to which the time is added that a ping spends on a perfect link (its transmission,
+and waiting behind a packet of the load). The median ratio of consecutive turns is compared with the
+bar. The program also prints the load, and the share of processor time that the host of a virtual
+machine took.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from cwndlab.resolve.presets import presets
 # Payload in an IPv4 packet of 1500 bytes with timestamps.
 SHARE = 1448 / 1500
 DELAY_MS = 10
+DELAY_MBIT_S = 100
 GOODPUT_BARS = {10: 0.005, 50: 0.005, 100: 0.005, 300: 0.005, 1000: 0.01, 2500: 0.01}
 AIM_MBIT_S = 5000
 """Rate that is measured but not judged."""
@@ -41,7 +44,7 @@ where the timers themselves are below the latter."""
 DELAY_ROWS = {
     "rtt_ms": "added delay ms, medians of the turns",
     "heard_ms": "when the pinger ran ms",
-    "timers_ms": "bare timers ms",
+    "timers_ms": "bare timers and a perfect link ms",
 }
 STEAL = 7
 """Index of stolen time among the times of a processor in /proc/stat."""
@@ -104,15 +107,16 @@ def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
 
 def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
     """Measure the delay added to pings; return whether it is within the bars."""
-    link = f"rate=100 Mbit/s,delay={DELAY_MS} ms"
+    link = f"rate={DELAY_MBIT_S} Mbit/s,delay={DELAY_MS} ms"
     command = [sys.executable, "-m", "cwndlab", "shell", "--link", link, "--reverse-link", link]
     server = subprocess.Popen(  # noqa: S603  our own program
         [sys.executable, PINGER, "serve"], stdout=subprocess.PIPE, text=True
     )
     port = server.stdout.readline().strip()
+    load = str(DELAY_MBIT_S // 2 if loaded else 0)
     try:
         done = subprocess.run(  # noqa: S603  our own programs
-            [*command, "--", sys.executable, PINGER, "ping", port, "50" if loaded else "0"],
+            [*command, "--", sys.executable, PINGER, "ping", port, load, str(DELAY_MBIT_S)],
             check=True,
             stdout=subprocess.PIPE,
             text=True,
@@ -128,10 +132,10 @@ def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
     holds = ratio <= RATIO_BAR and (not timers_allow or median(added) <= DELAY_BAR_MS)
     answered, sent = (sum(turn[name] for turn in turns) for name in ("answered", "sent"))
     print(
-        f"  100 Mbit/s  {'half load' if loaded else 'no load  '}  added delay, 99th percentile of "
-        f"{len(turns)} turns: median {median(added):.3f} ms (bar {DELAY_BAR_MS} ms"
-        f"{'' if timers_allow else ', which the timers do not allow'}), bare timers "
-        f"{median(timers):.3f} ms, median ratio {ratio:.2f} (bar {RATIO_BAR}) "
+        f"  {DELAY_MBIT_S} Mbit/s  {'half load' if loaded else 'no load  '}  added delay, 99th "
+        f"percentile of {len(turns)} turns: median {median(added):.3f} ms (bar {DELAY_BAR_MS} ms"
+        f"{'' if timers_allow else ', which the timers do not allow'}), bare timers and "
+        f"a perfect link {median(timers):.3f} ms, median ratio {ratio:.2f} (bar {RATIO_BAR}) "
         f"{'ok' if holds else 'FAILS'}   {answered} of {sent} answered"
     )
     for name in ("rtt_ms", "heard_ms", "timers_ms"):

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,19 +40,33 @@ def cpu_seconds(command: list[str]) -> tuple[float, str]:
         return usage.ru_utime + usage.ru_stime, output.read()
 
 
+class Runs(NamedTuple):
+    """CPU times of the runs of one command."""
+
+    seconds: list[float]
+    printed: str
+    """Output of the last run."""
+
+    @property
+    def median_seconds(self) -> float:
+        """Median CPU time of the runs."""
+        return median(self.seconds)
+
+
 def median_cpu_seconds(command: list[str], runs: int = 5) -> tuple[float, str]:
     """Return the median CPU time of several runs of a command, and the output of the last run."""
-    return alternated_cpu_seconds([command], runs)[0]
+    [own] = alternated_cpu_seconds([command], runs)
+    return own.median_seconds, own.printed
 
 
-def alternated_cpu_seconds(commands: list[list[str]], runs: int) -> list[tuple[float, str]]:
-    """Return the median CPU time of each command, and the output of its last run.
+def alternated_cpu_seconds(commands: list[list[str]], runs: int) -> list[Runs]:
+    """Run each command several times, and return the CPU times of each.
 
     The commands take turns, so that a machine that becomes slower or faster treats them alike.
     """
     turns = [[cpu_seconds(command) for command in commands] for _ in range(runs)]
     by_command = zip(*turns, strict=True)
-    return [(median(seconds for seconds, _ in own), own[-1][1]) for own in by_command]
+    return [Runs([seconds for seconds, _ in own], own[-1][1]) for own in by_command]
 
 
 def has_callgrind() -> bool:

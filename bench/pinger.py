@@ -1,10 +1,12 @@
 """Send pings over a shell's link in real time, and report round-trip times like ping(8).
 
-`ping PORT LOAD_MBIT_S` sends the requests, and the kernel answers them. A round trip ends at the
-time at which the kernel receives the answer, so delays of this program are not counted. If a load
-is given, `serve` sends this load in parallel with the answers, for longer than all turns can take.
-Turns of pings alternate with turns in which this program measures how late bare timers fire. Each
-turn is shorter than the time for which the emulator keeps polling an idle link, so the machine
+`ping PORT LOAD_MBIT_S RATE_MBIT_S` sends the requests, and the kernel answers them. A round trip
+ends at the time at which the kernel receives the answer, so delays of this program are not counted.
+If a load is given, `serve` sends this load in parallel with the answers, for longer than all turns
+can take. Turns of pings alternate with turns in which this program measures how late bare timers
+fire. To their lateness, it adds the time that a ping spends on a perfect link of `RATE_MBIT_S`: its
+own transmission in both directions, and, under load, the rest of the packet in front of the answer.
+Each turn is shorter than the time for which the emulator keeps polling an idle link, so the machine
 stays in the same state.
 """
 
@@ -23,6 +25,12 @@ TURNS = 10
 COUNT, INTERVAL_S = 300, 0.003
 """Number and interval of the pings of a turn."""
 LOAD_BYTES = 1_470
+"""Payload of a packet of the load."""
+LOAD_HEADER_BYTES = 28
+PING_BYTES = 47
+"""An IPv4 packet with an echo request whose content is the time in nanoseconds."""
+PHASES = 50
+"""Number of equally spaced times, relative to the load, at which an answer reaches the link."""
 PRIORITY = 5
 WAKE_UPS = 4
 """Wake-ups of the emulator for a ping: on arrival and when due, in both directions."""
@@ -66,8 +74,9 @@ def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
         end.sendto(packet, place)
 
 
-def ping(port: int, load_mbit_s: float) -> None:
+def ping(port: int, load_mbit_s: float, rate_mbit_s: float) -> None:
     """Send echo requests in turns, with bare timers in between; print percentiles of each turn."""
+    on_link_ms = times_on_link_ms(load_mbit_s, rate_mbit_s)
     host = os.environ["CWNDLAB_HOST"]
     realtime()
     if load_mbit_s > 0:
@@ -107,7 +116,8 @@ def ping(port: int, load_mbit_s: float) -> None:
         time.sleep(PAUSE_S)
         found = {"sent": COUNT, "answered": len(rtts_ms)}
         values = {"rtt_ms": percentiles(rtts_ms), "heard_ms": percentiles(heard_ms)}
-        turns.append({**found, **values, "timers_ms": percentiles(timers())})
+        perfect = [late + on_link for late in timers() for on_link in on_link_ms]
+        turns.append({**found, **values, "timers_ms": percentiles(perfect)})
     print(json.dumps(turns))
 
 
@@ -125,6 +135,22 @@ def checksum(message: bytes) -> int:
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
+
+
+def times_on_link_ms(load_mbit_s: float, rate_mbit_s: float) -> list[float]:
+    """Return the time in ms that pings spend on a perfect link, without its propagation delay.
+
+    A ping is transmitted once in each direction. Packets of the load pass at equal intervals in the
+    direction of the answers, which wait for the rest of such a packet. The returned times belong to
+    equally spaced arrivals of an answer between two packets of the load.
+    """
+    transmission_ms = 2 * 8e-3 * PING_BYTES / rate_mbit_s
+    if load_mbit_s == 0:
+        return [transmission_ms]
+    packet_ms = 8e-3 * (LOAD_BYTES + LOAD_HEADER_BYTES) / rate_mbit_s
+    interval_ms = 8e-3 * LOAD_BYTES / load_mbit_s
+    arrivals_ms = [interval_ms * (phase + 0.5) / PHASES for phase in range(PHASES)]
+    return [transmission_ms + max(0.0, packet_ms - arrival_ms) for arrival_ms in arrivals_ms]
 
 
 def timers() -> list[float]:
@@ -155,4 +181,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
     else:
-        ping(int(sys.argv[2]), float(sys.argv[3]))
+        ping(int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]))
