@@ -26,8 +26,8 @@
  *	                               +----------+
  *
  * Differs from Reno: the reduction above, the shadow window, and HyStart at the end
- * of slow start (gaps in its trains of ACKs may be 3 ms long). CDG grows as Reno
- * does. With use_tolerance, a loss does not reduce the window if the gradients
+ * of slow start (gaps in its trains of ACKs may be 3 ms long), unless `slow_start`
+ * selects another method (cc_slow_start.h). CDG grows as Reno does. With use_tolerance, a loss does not reduce the window if the gradients
  * indicate that the queue is not full: the paper's tolerance of random losses.
  *
  * Papers: D. A. Hayes, G. Armitage, "Revisiting TCP Congestion Control Using Delay
@@ -66,12 +66,14 @@
 	P(backoff_factor, "1/s", 42, 0, 65535,					\
 	  "1 / (window * G), steepness of the back-off probability")		\
 	P(hystart_detect, "", 3, 0, 3,						\
-	  "signal that ends slow start: 1 = ACK trains, 2 = delay, 3 = both")	\
+	  "with slow_start 0, signal that ends slow start: 1 = ACK trains, "	\
+	  "2 = delay, 3 = both")						\
 	P(use_ineff, "back-offs", 5, 0, 255,					\
 	  "back-offs without effect until the gradient is ignored, 0 = never")	\
 	P(use_shadow, "bool", 1, 0, 1, "a loss halves the shadow window")	\
 	P(use_tolerance, "bool", 0, 0, 1,					\
-	  "a loss reduces the window only if the queue is full")
+	  "a loss reduces the window only if the queue is full")		\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(cdg, CDG_PARAMETERS);
 
@@ -114,6 +116,20 @@ struct cdg {
 };
 
 CC_PRIV_CHECK(struct cdg);
+
+/* State of the method that slow_start selects. */
+struct cdg_start {
+	struct cc_slow_start start;
+	struct cc_search search;
+};
+
+CC_STATE(struct cdg_start);
+
+/* NULL: slow start is that of CDG, or there is no memory for the state. */
+CC_INLINE struct cdg_start *cdg_start(struct sock *sk)
+{
+	return cc_params(sk)->slow_start ? cc_state(sk) : NULL;
+}
 
 #define CDG_LN2		0xb17217f8ull	/* powers of ln 2 over factorials, 1/2^32 */
 #define CDG_LN2_2	0x3d7f7bffull
@@ -161,10 +177,14 @@ CC_INLINE void cdg_forget(struct sock *sk)
 /* Keeps the RTT of an active open's SYN, which belongs to the first round trip. */
 CC_PROG(void, cdg_init, struct sock *sk)
 {
+	struct cdg_start *chosen = cdg_start(sk);
 	struct cdg *ca = inet_csk_ca(sk);
 
 	ca->rtt_seq = tcp_sk(sk)->snd_nxt;
 	ca->shadow_wnd = tcp_snd_cwnd(tcp_sk(sk));
+	if (chosen)
+		cc_slow_start_restart(sk, &chosen->start, &chosen->search,
+				      cc_params(sk)->slow_start);
 }
 
 CC_INLINE void cdg_end_slow_start(struct sock *sk)
@@ -277,10 +297,11 @@ CC_INLINE bool cdg_back_off(struct sock *sk, u32 gradient)
 CC_PROG(void, cdg_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct cdg_start *chosen = cdg_start(sk);
 	struct cdg *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	if (tcp_in_slow_start(tp) && cc_params(sk)->hystart_detect)
+	if (tcp_in_slow_start(tp) && cc_params(sk)->hystart_detect && !chosen)
 		cdg_hystart(sk);
 
 	if (after(ack, ca->rtt_seq) && ca->rtt.max) {
@@ -305,15 +326,22 @@ CC_PROG(void, cdg_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		ca->shadow_wnd = min(ca->shadow_wnd, cwnd);
 		return;
 	}
-	tcp_reno_cong_avoid(sk, ack, acked);
+	if (chosen)
+		cc_slow_start_reno(sk, &chosen->start, cc_params(sk)->slow_start, acked);
+	else
+		tcp_reno_cong_avoid(sk, ack, acked);
 	ca->shadow_wnd = max(ca->shadow_wnd, ca->shadow_wnd + (tcp_snd_cwnd(tp) - cwnd));
 }
 
 CC_PROG(void, cdg_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
+	struct cdg_start *chosen = cdg_start(sk);
 	struct cdg *ca = inet_csk_ca(sk);
 	u32 rtt_us;
 
+	if (chosen)
+		cc_slow_start_take(sk, &chosen->start, &chosen->search, CC_SAVED(sk),
+				   cc_params(sk)->slow_start, sample);
 	if (sample->rtt_us <= 0)
 		return;
 	rtt_us = (u32)sample->rtt_us;
@@ -334,7 +362,8 @@ CC_PROG(void, cdg_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	ca->rtt.max = max(ca->rtt.max, rtt_us);
 }
 
-CC_PROG(u32, cdg_ssthresh, struct sock *sk)
+/* The threshold after a loss or a back-off. */
+CC_INLINE u32 cdg_kept_window(struct sock *sk)
 {
 	struct cdg *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
@@ -347,6 +376,16 @@ CC_PROG(u32, cdg_ssthresh, struct sock *sk)
 	if (cc_params(sk)->use_shadow)
 		return max(ca->shadow_wnd, cwnd >> 1);
 	return max(cwnd >> 1, 2u);
+}
+
+CC_PROG(u32, cdg_ssthresh, struct sock *sk)
+{
+	struct cdg_start *chosen = cdg_start(sk);
+	u32 ssthresh = cdg_kept_window(sk);
+
+	if (!chosen)
+		return ssthresh;
+	return cc_slow_start_ssthresh(sk, &chosen->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 CC_PROG(void, cdg_cwnd_event, struct sock *sk, enum tcp_ca_event event)

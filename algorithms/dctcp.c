@@ -39,7 +39,8 @@
 	P(shift_g, "", 4, 1, 10,						\
 	  "g = 2^-shift_g, weight of the last round trip in alpha")		\
 	P(alpha_on_init, "1/1024", 1024, 0, 1024,				\
-	  "value of alpha before the first round trip ends")
+	  "value of alpha before the first round trip ends")			\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(dctcp, DCTCP_PARAMETERS);
 
@@ -58,9 +59,11 @@ struct dctcp {
 	u32 prior_rcv_nxt;	/* receiver: rcv_nxt when the last data arrived */
 	bool is_ce;		/* receiver: the last data was marked */
 	bool is_ecn;		/* the connection has ECN */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct dctcp);
+CC_STATE(struct cc_search);
 
 CC_INLINE void dctcp_start_round(struct sock *sk)
 {
@@ -83,6 +86,7 @@ CC_PROG(void, dctcp_init, struct sock *sk)
 	ca->prior_rcv_nxt = tp->rcv_nxt;
 	ca->is_ce = false;
 	dctcp_start_round(sk);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* RFC 8257 section 3.3, once a round trip. */
@@ -109,21 +113,36 @@ CC_PROG(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	dctcp_start_round(sk);
 }
 
+CC_PROG(void, dctcp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
+}
+
 CC_PROG(void, dctcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	(void)ack;
+	cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? DCTCP_SLOW_START : DCTCP_AVOIDANCE);
 }
 
 CC_PROG(u32, dctcp_ssthresh, struct sock *sk)
 {
 	struct dctcp *ca = inet_csk_ca(sk);
-	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk)), ssthresh;
 
-	if (!ca->is_ecn)
-		return tcp_reno_ssthresh(sk);
-	ca->loss_cwnd = cwnd;
-	return max(cwnd - (u32)(((u64)cwnd * ca->alpha) >> (DCTCP_ALPHA_SHIFT + 1)), 2u);
+	if (ca->is_ecn) {
+		ca->loss_cwnd = cwnd;
+		ssthresh = max(cwnd - (u32)(((u64)cwnd * ca->alpha) >> (DCTCP_ALPHA_SHIFT + 1)),
+			       2u);
+	} else {
+		ssthresh = tcp_reno_ssthresh(sk);
+	}
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start, ssthresh);
 }
 
 /*
@@ -135,7 +154,8 @@ CC_INLINE void dctcp_halve(struct sock *sk)
 	struct dctcp *ca = inet_csk_ca(sk);
 
 	ca->loss_cwnd = tcp_snd_cwnd(tcp_sk(sk));
-	tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+	if (!cc_slow_start_retreats(&ca->start, cc_params(sk)->slow_start))
+		tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
 }
 
 CC_PROG(void, dctcp_set_state, struct sock *sk, u8 new_state)
@@ -207,6 +227,7 @@ CC_OPS(dctcp) = {
 	.undo_cwnd	= CC_CB(dctcp_undo_cwnd),
 	.set_state	= CC_CB(dctcp_set_state),
 	.cwnd_event	= CC_CB(dctcp_cwnd_event),
+	.pkts_acked	= CC_CB(dctcp_pkts_acked),
 	.flags		= TCP_CONG_NEEDS_ECN,
 	.name		= "dctcp",
 };

@@ -41,7 +41,8 @@
 
 #define HYBLA_PARAMETERS(P)							\
 	P(rtt0, "ms", 25, 1, 60000,						\
-	  "RTT of the reference path whose growth Hybla imitates")
+	  "RTT of the reference path whose growth Hybla imitates")		\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(hybla, HYBLA_PARAMETERS);
 
@@ -60,9 +61,11 @@ struct hybla {
 	u32 srtt_min;		/* lowest smoothed RTT, us << 3 */
 	u32 credit;		/* growth not yet applied to the window, 1/128 packet */
 	bool is_repairing;	/* a loss is being repaired */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct hybla);
+CC_STATE(struct cc_search);
 
 CC_INLINE void hybla_update_rho(struct sock *sk)
 {
@@ -83,6 +86,7 @@ CC_PROG(void, hybla_init, struct sock *sk)
 	hybla_update_rho(sk);
 	tcp_snd_cwnd_set(tp, min(min(ca->rho >> HYBLA_RHO_SHIFT, HYBLA_CWND_MAX),
 				 tp->snd_cwnd_clamp));
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* Growth per ACK, in 1/128 packet. */
@@ -106,18 +110,23 @@ CC_PROG(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	bool in_slow_start = tcp_in_slow_start(tp);
 	u32 packets, increment;
 
+	(void)ack;
 	if (tp->srtt_us < ca->srtt_min)
 		hybla_update_rho(sk);
 	if (!tcp_is_cwnd_limited(sk))
 		return;
 	if (ca->is_repairing) {
 		cc_phase(sk, HYBLA_RENO);
-		tcp_reno_cong_avoid(sk, ack, acked);
+		cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		return;
 	}
 	cc_phase(sk, in_slow_start ? HYBLA_SLOW_START : HYBLA_AVOIDANCE);
+	if (in_slow_start && cc_slow_start_holds(&ca->start, cc_params(sk)->slow_start))
+		return;
 
 	increment = hybla_increment(sk, cwnd, in_slow_start);
+	if (in_slow_start)
+		increment >>= cc_slow_start_growth_shift(sk, &ca->start, cc_params(sk)->slow_start);
 	ca->credit += increment;
 	packets = ca->credit >> HYBLA_SHIFT;
 	ca->credit &= HYBLA_ONE - 1;
@@ -137,9 +146,20 @@ CC_PROG(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	tcp_snd_cwnd_set(tp, min(min(cwnd, HYBLA_CWND_MAX), tp->snd_cwnd_clamp));
 }
 
+CC_PROG(void, hybla_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct hybla *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
+}
+
 CC_PROG(u32, hybla_ssthresh, struct sock *sk)
 {
-	return tcp_reno_ssthresh(sk);
+	struct hybla *ca = inet_csk_ca(sk);
+
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      tcp_reno_ssthresh(sk));
 }
 
 CC_PROG(u32, hybla_undo_cwnd, struct sock *sk)
@@ -160,6 +180,7 @@ CC_OPS(hybla) = {
 	.cong_avoid	= CC_CB(hybla_cong_avoid),
 	.set_state	= CC_CB(hybla_set_state),
 	.undo_cwnd	= CC_CB(hybla_undo_cwnd),
+	.pkts_acked	= CC_CB(hybla_pkts_acked),
 	.name		= "hybla",
 };
 

@@ -95,7 +95,8 @@
 	P(stop_rtt_cnt, "round trips", 10, 1, 255,				\
 	  "round trips above the limit, with too few samples, that stop growth") \
 	P(rtt_min_cnt, "round trips", 2, 0, 255,				\
-	  "minimum number of round trips between a decision and a decrease")
+	  "minimum number of round trips between a decision and a decrease")	\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(nv, NV_PARAMETERS);
 
@@ -122,9 +123,11 @@ struct nv {
 	u8 burst_cwnd;		/* below this window, a round trip may have a single sample */
 	bool may_grow;
 	bool must_reset;	/* a recovery has invalidated the samples */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct nv);
+CC_STATE(struct cc_search);
 
 CC_INLINE void nv_forget(struct sock *sk)
 {
@@ -153,12 +156,13 @@ CC_PROG(void, nv_init, struct sock *sk)
 	ca->burst_cwnd = NV_MIN_CWND;
 	ca->slower = 0;
 	ca->faster = 0;
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, nv_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	const struct nv *ca = inet_csk_ca(sk);
+	struct nv *ca = inet_csk_ca(sk);
 	u32 cwnd;
 
 	(void)ack;
@@ -170,7 +174,7 @@ CC_PROG(void, nv_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, NV_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -185,9 +189,11 @@ CC_PROG(void, nv_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CC_PROG(u32, nv_ssthresh, struct sock *sk)
 {
+	struct nv *ca = inet_csk_ca(sk);
 	u64 kept = (u64)tcp_snd_cwnd(tcp_sk(sk)) * cc_params(sk)->loss_dec_factor;
 
-	return max((u32)(kept >> 10), 2u);
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      max((u32)(kept >> 10), 2u));
 }
 
 CC_PROG(void, nv_set_state, struct sock *sk, u8 new_state)
@@ -345,6 +351,8 @@ CC_PROG(void, nv_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	u32 bytes_acked, rtt_us;
 	u64 rate;
 
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 	if (sample->rtt_us < 0 || CC_GET(inet_csk(sk), icsk_ca_state) > TCP_CA_Disorder)
 		return;
 	bytes_acked = tp->snd_una - ca->last_snd_una;

@@ -50,7 +50,8 @@
 	P(rtt_virt, "us", 25000, 0, 1000000,					\
 	  "minimum of the virtual RTT, by which the window grows")		\
 	P(rtt_virt_rounds, "", 500, 0, 100000,					\
-	  "number of round trips after which the virtual RTT is used")
+	  "number of round trips after which the virtual RTT is used")		\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(prague, PRAGUE_PARAMETERS);
 
@@ -74,9 +75,11 @@ struct prague {
 	u32 fraction;		/* fraction of a packet in addition to the window, 1/2^20 */
 	bool is_accurate;	/* the connection has accurate ECN */
 	bool has_reduced;
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct prague);
+CC_STATE(struct cc_search);
 
 CC_INLINE u32 prague_srtt_us(const struct sock *sk)
 {
@@ -154,10 +157,15 @@ CC_INLINE u64 prague_window(struct sock *sk)
 CC_INLINE void prague_grow(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
 	u32 virtual_us = prague_virtual_rtt_us(sk), srtt_us = prague_srtt_us(sk);
-	u64 step = (u64)acked << PRAGUE_SHIFT;
+	u64 step;
 
-	if (!tcp_in_slow_start(tp)) {
+	if (tcp_in_slow_start(tp)) {
+		acked = cc_slow_start_growth(sk, &ca->start, cc_params(sk)->slow_start, acked);
+		step = (u64)acked << PRAGUE_SHIFT;
+	} else {
+		step = (u64)acked << PRAGUE_SHIFT;
 		if (srtt_us < virtual_us) {
 			u32 ratio = div_u32(srtt_us << PRAGUE_RATIO_SHIFT, virtual_us);
 
@@ -168,17 +176,32 @@ CC_INLINE void prague_grow(struct sock *sk, u32 acked)
 	prague_set_window(sk, prague_window(sk) + step);
 }
 
+/* The threshold after a loss. */
+CC_INLINE u32 prague_half(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      tcp_reno_ssthresh(sk));
+}
+
 /* Handles marked packets: reduces the window at most once per virtual RTT. */
 CC_INLINE void prague_reduce(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct prague *ca = inet_csk_ca(sk);
 	u64 window = prague_window(sk);
+	u32 ssthresh;
 
 	if (ca->has_reduced && (before(tp->snd_una, ca->reduced_seq) ||
 				(u32)tp->tcp_mstamp - ca->reduced_us < prague_virtual_rtt_us(sk)))
 		return;
 	prague_set_window(sk, window - ((window >> 1) * prague_alpha(sk) >> PRAGUE_SHIFT));
+	ssthresh = cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+					  tcp_snd_cwnd(tp));
+	/* the window of a jump was too large by more than alpha says */
+	if (ssthresh < tcp_snd_cwnd(tp))
+		prague_set_window(sk, (u64)ssthresh << PRAGUE_SHIFT);
 	tp->snd_ssthresh = tcp_snd_cwnd(tp);
 	ca->reduced_seq = tp->snd_nxt;
 	ca->reduced_us = (u32)tp->tcp_mstamp;
@@ -218,6 +241,14 @@ CC_PROG_CONG_CONTROL(prague_cong_control, struct sock *sk, u32 ack, int flag,
 		     tcp_in_slow_start(tp) ? PRAGUE_SLOW_START : PRAGUE_AVOIDANCE);
 }
 
+CC_PROG(void, prague_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
+}
+
 CC_PROG(void, prague_init, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -232,6 +263,7 @@ CC_PROG(void, prague_init, struct sock *sk)
 	};
 	prague_start_share(sk);
 	prague_set_rate(sk);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
@@ -248,7 +280,7 @@ CC_PROG(void, prague_set_state, struct sock *sk, u8 new_state)
 
 	if (new_state == TCP_CA_Recovery &&
 	    CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Recovery) {
-		tp->snd_ssthresh = tcp_reno_ssthresh(sk);
+		tp->snd_ssthresh = prague_half(sk);
 		prague_set_window(sk, (u64)tp->snd_ssthresh << PRAGUE_SHIFT);
 	}
 }
@@ -256,7 +288,7 @@ CC_PROG(void, prague_set_state, struct sock *sk, u8 new_state)
 CC_PROG(void, prague_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	if (event == CA_EVENT_LOSS)
-		tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+		tcp_sk(sk)->snd_ssthresh = prague_half(sk);
 }
 
 CC_PROG(u32, prague_undo_cwnd, struct sock *sk)
@@ -271,6 +303,7 @@ CC_OPS(prague) = {
 	.undo_cwnd	= CC_CB(prague_undo_cwnd),
 	.set_state	= CC_CB(prague_set_state),
 	.cwnd_event	= CC_CB(prague_cwnd_event),
+	.pkts_acked	= CC_CB(prague_pkts_acked),
 	.flags		= TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION,
 	.name		= "prague",
 };

@@ -75,7 +75,8 @@
 	P(reroute_first_pkts, "packets", 100, 0, 1000000,			\
 	  "number of packets that precede the first group")			\
 	P(reroute_margin, "%", 20, 0, 1000,					\
-	  "excess over base that the RTT of a group must have")
+	  "excess over base that the RTT of a group must have")			\
+	CC_SLOW_START_PARAMETERS(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(vegas, VEGAS_PARAMETERS);
 
@@ -105,9 +106,11 @@ struct vegas {
 	bool is_on;	/* state Open: RTTs represent the queue */
 	bool is_still;	/* with `alternate`: no growth in this round of slow start */
 	struct vegas_route route;
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct vegas);
+CC_STATE(struct cc_search);
 
 CC_INLINE void vegas_start_round(struct sock *sk)
 {
@@ -133,7 +136,10 @@ CC_INLINE void vegas_forget(struct sock *sk)
 
 CC_PROG(void, vegas_init, struct sock *sk)
 {
+	struct vegas *ca = inet_csk_ca(sk);
+
 	vegas_forget(sk);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -228,6 +234,8 @@ CC_PROG(void, vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample
 
 	if (cc_delay_take(&ca->rtt, sample) && cc_params(sk)->reroute_groups && ca->is_on)
 		vegas_watch_route(sk, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), CC_SAVED(sk),
+			   cc_params(sk)->slow_start, sample);
 }
 
 CC_INLINE void vegas_slow_start(struct sock *sk, u32 acked)
@@ -236,7 +244,7 @@ CC_INLINE void vegas_slow_start(struct sock *sk, u32 acked)
 
 	cc_phase(sk, VEGAS_SLOW_START);
 	if (!ca->is_still)
-		tcp_slow_start(tcp_sk(sk), acked);
+		cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 }
 
 /* Number of this flow's packets in the queue. */
@@ -297,7 +305,7 @@ CC_PROG(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	if (ca->is_on && cc_delay_has_enough(&ca->rtt)) {
 		vegas_end_round(sk, acked);
 	} else {
-		tcp_reno_cong_avoid(sk, ack, acked);
+		cc_slow_start_reno(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		cc_phase(sk, VEGAS_RENO);
 	}
 	if (ca->is_on)
@@ -306,7 +314,10 @@ CC_PROG(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CC_PROG(u32, vegas_ssthresh, struct sock *sk)
 {
-	return tcp_reno_ssthresh(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+
+	return cc_slow_start_ssthresh(sk, &ca->start, cc_params(sk)->slow_start,
+				      tcp_reno_ssthresh(sk));
 }
 
 CC_PROG(u32, vegas_undo_cwnd, struct sock *sk)

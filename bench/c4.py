@@ -168,16 +168,16 @@ CASES = [
         10,
         5.4,
     ),
-    Case("short, beside c4", WIRE, 5, 6.7, "c4", 10),
-    Case("short, 0.5 s after c4", WIRE, 5, 8.15, "c4", 10, 0.5),
+    Case("short, beside c4-00", WIRE, 5, 6.7, "c4-00", 10),
+    Case("short, 0.5 s after c4-00", WIRE, 5, 8.15, "c4-00", 10, 0.5),
     Case(
-        "short, c4 0.5 s later",
+        "short, c4-00 0.5 s later",
         {"rate": "50 Mbit/s", "delay": "15 ms"},
-        *(10, 4.1, "c4", 20, -0.5),
+        *(10, 4.1, "c4-00", 20, -0.5),
     ),
-    Case("long, beside c4", WIRE, 20, 22.8, "c4", 30),
-    Case("long, c4 1 s later", SLOW, 10, 22.2, "c4", 15, -1),
-    Case("bad Wi-Fi, 1 s after c4", BAD_WIFI, 4, 13, "c4", 10, 1),
+    Case("long, beside c4-00", WIRE, 20, 22.8, "c4-00", 30),
+    Case("long, c4-00 1 s later", SLOW, 10, 22.2, "c4-00", 15, -1),
+    Case("bad Wi-Fi, 1 s after c4-00", BAD_WIFI, 4, 13, "c4-00", 10, 1),
     *_pairs("cubic", 6.7, 22.2, 22, 11),
     *_pairs("bbr3", 6.7, 23, 23, 13.5),
 ]
@@ -211,7 +211,7 @@ def main() -> int:
 def completion_s(case: Case, seed: int) -> float:
     """Return the time from the start of the first connection to the end of the main download."""
     main_start, other_start = max(case.delay_s, 0), max(-case.delay_s, 0)
-    flows = [_flow("c4", case.size_mb, main_start)]
+    flows = [_flow("c4-00", case.size_mb, main_start)]
     if case.other is not None:
         flows.append(_flow(case.other, case.other_mb, other_start))
     study = Study(
@@ -221,7 +221,7 @@ def completion_s(case: Case, seed: int) -> float:
         link={"queue": "1 BDP"} | case.link,
         flow=flows,
         stack_overrides=BUFFERS | case.settings,
-        parameters={"c4": case.parameters},
+        parameters={"c4-00": case.parameters},
     )
     row = run_once(study)["flows"].row(0, named=True)
     return float(row["completion_ms"]) / 1000 + main_start

@@ -8,6 +8,8 @@
  *
  *	init, and set_state at a timeout	cc_slow_start_restart()
  *	cong_avoid, in slow start		cc_slow_start_grow() for tcp_slow_start()
+ *						or cc_slow_start_growth(), if the window
+ *						does not grow by tcp_slow_start()
  *	pkts_acked				cc_slow_start_take()
  *	ssthresh				cc_slow_start_ssthresh()
  *
@@ -416,16 +418,31 @@ CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
 		cc_resume_start(sk, &ss->resume);
 }
 
-/* Replaces tcp_slow_start(). */
-CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
+/* Whether the window must not grow, because the packets of a jump are being sent. */
+CC_INLINE bool cc_slow_start_holds(const struct cc_slow_start *ss, u32 method)
+{
+	return method == CC_SLOW_START_RESUME && ss->resume.phase == RESUME_UNVALIDATED;
+}
+
+/* The binary logarithm of the number by which HyStart++ divides the growth. */
+CC_INLINE u32 cc_slow_start_growth_shift(const struct sock *sk, const struct cc_slow_start *ss,
+					 u32 method)
+{
+	bool is_slow = method == CC_SLOW_START_HYSTART_PP && ss->hystart_pp.slow_rounds &&
+		       tcp_in_initial_slowstart(tcp_sk(sk));
+
+	return is_slow ? HYSTART_PP_GROWTH_SHIFT : 0;
+}
+
+/* The number of packets by which the window may grow in slow start. */
+CC_INLINE u32 cc_slow_start_growth(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
 {
 	struct cc_hystart_pp *pp = &ss->hystart_pp;
-	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (method == CC_SLOW_START_RESUME && ss->resume.phase == RESUME_UNVALIDATED)
+	if (cc_slow_start_holds(ss, method))
 		return 0;
-	if (method != CC_SLOW_START_HYSTART_PP || !tcp_in_initial_slowstart(tp))
-		return tcp_slow_start(tp, acked);
+	if (method != CC_SLOW_START_HYSTART_PP || !tcp_in_initial_slowstart(tcp_sk(sk)))
+		return acked;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		acked = min(acked, HYSTART_PP_MOST);
 	if (pp->slow_rounds) {
@@ -434,7 +451,15 @@ CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 
 		acked = count >> HYSTART_PP_GROWTH_SHIFT;
 		pp->rest = (u16)(count - (acked << HYSTART_PP_GROWTH_SHIFT));
 	}
-	return tcp_slow_start(tp, acked);
+	return acked;
+}
+
+/* Replaces tcp_slow_start(). */
+CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
+{
+	if (cc_slow_start_holds(ss, method))
+		return 0;
+	return tcp_slow_start(tcp_sk(sk), cc_slow_start_growth(sk, ss, method, acked));
 }
 
 /* Replaces tcp_reno_cong_avoid(). */

@@ -26,7 +26,7 @@ const SENTENCES: Record<string, Record<string, string>> = {
     binary_search: "The window halves its distance to the window at the last loss.",
     max_probing: "The window has exceeded the window at the last loss. It grows by small steps at first, and then by larger steps.",
   },
-  c4: {
+  "c4-00": {
     initial: "C4 sends at twice its nominal rate, until the rate has not grown for three round trips, or until it detects congestion.",
     recovery: "C4 sends at a sixteenth below its nominal rate for a round trip, so that a queue that it built up drains.",
     cruising: "C4 sends at its nominal rate for at least four round trips.",

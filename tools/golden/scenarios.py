@@ -294,6 +294,10 @@ def _media() -> Iterator[Golden]:
                 for n in range(3)
             ]
             yield Golden(f"wifi/{name}/{direction}", make_scenario(path, flows, 2))
+    # Minstrel counts the time from its first frame, not from the start of the run.
+    far = {"kind": "wifi", "stations": [{"x_mm": 40_000}], **changes["yans"]}
+    late = make_flow("linux-6.1", "cubic", start_ns=150 * MS)
+    yield Golden("wifi/late-first-frame/forward", make_scenario(far, [late], 2))
 
 
 def _queue(kind: str, **keys: object) -> dict[str, object]:

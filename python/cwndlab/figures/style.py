@@ -61,7 +61,7 @@ _STYLES = {
     "copa": Style("#006d77", "#5cc8d0", _DASH_DOT_DOT, "D"),
     "ledbat-pp": Style("#5b6b00", "#ccd96b", _DASHED, "P"),
     "vivace": Style("#7a4f00", "#e0b060", _SOLID, "X"),
-    "c4": Style("#3f4a8a", "#aab4f0", _LONG, "^"),
+    "c4-00": Style("#3f4a8a", "#aab4f0", _LONG, "^"),
     "nv": Style("#8c3b73", "#f0b0d8", _DASHED, "v"),
     "cdg": Style("#4d6d1f", "#b0d27a", _DASH_DOT, "d"),
     "prague": Style("#5c3d99", "#c4a8ff", _DOTTED, "o"),

@@ -28,7 +28,7 @@ def _run(
             duration=duration,
             link=_LINK | (link or {}),
             flow=flows,
-            parameters={"c4": parameters or {}},
+            parameters={"c4-00": parameters or {}},
             record={"samples": "10 ms", "events": True},
         )
     )
@@ -50,7 +50,7 @@ def test_the_draft_s_first_test_holds() -> None:
     Here, the path is full after 0.7 s. The queue holds the rest of the window, so the phase is not
     ended by a loss but by three eras of 160 ms without growth.
     """
-    tables = _run([{"algorithm": "c4", "bytes": "10 MB"}])
+    tables = _run([{"algorithm": "c4-00", "bytes": "10 MB"}])
     assert tables["flows"]["completion_ms"][0] < 5_000
     recovery = next(t for t, phase in _phases(tables) if phase == "recovery")
     assert 0.7 < recovery < 0.7 + 3.5 * 0.16
@@ -58,13 +58,13 @@ def test_the_draft_s_first_test_holds() -> None:
 
 def test_it_keeps_the_queue_short() -> None:
     """The median RTT is at most 5 % above 80 ms; a push of 17/16 adds 5 ms for one round trip."""
-    flow = _run([{"algorithm": "c4"}])["flows"].row(0, named=True)
+    flow = _run([{"algorithm": "c4-00"}])["flows"].row(0, named=True)
     assert flow["goodput_mbit_s"] > 0.95 * _FULL
     assert flow["rtt_p50_ms"] < 1.05 * 80
 
 
 def test_it_pushes_by_a_sixteenth_every_sixth_round_trip() -> None:
-    tables = _run([{"algorithm": "c4"}])
+    tables = _run([{"algorithm": "c4-00"}])
     phases = [entry for entry in _phases(tables) if entry[0] > 10]
     assert {phase for _, phase in phases} == {"recovery", "cruising", "pushing"}
     pushes = [t for t, phase in phases if phase == "pushing"]
@@ -78,7 +78,7 @@ def test_it_pushes_by_a_sixteenth_every_sixth_round_trip() -> None:
 
 def test_after_a_success_it_pushes_by_a_quarter_and_after_three_starts_anew() -> None:
     faster = {"rate": "5 Mbit/s", "schedule": [{"at": "6 s", "rate": "20 Mbit/s"}]}
-    tables = _run([{"algorithm": "c4"}], link=faster | {"queue": "200 packets"})
+    tables = _run([{"algorithm": "c4-00"}], link=faster | {"queue": "200 packets"})
     phases = [entry for entry in _phases(tables) if entry[0] > 6]
     anew = next(t for t, phase in phases if phase == "initial")
     assert anew < 6 + 4 * 7 * 0.08
@@ -89,7 +89,7 @@ def test_after_a_success_it_pushes_by_a_quarter_and_after_three_starts_anew() ->
         for push, cruise in zip(pushes, before, strict=True)
     ]
     assert gains[-1] == pytest.approx(5 / 4, rel=0.02)
-    assert _run([{"algorithm": "c4"}], link=faster)["flows"]["goodput_mbit_s"][0] > 13
+    assert _run([{"algorithm": "c4-00"}], link=faster)["flows"]["goodput_mbit_s"][0] > 13
 
 
 def test_single_losses_slow_it_down_to_the_rate_at_which_they_are_below_the_threshold() -> None:
@@ -100,26 +100,26 @@ def test_single_losses_slow_it_down_to_the_rate_at_which_they_are_below_the_thre
     threshold = 0.973 * 8
     link = {"loss": "1 %"}
     for rate in ("20 Mbit/s", "100 Mbit/s"):
-        flow = _run([{"algorithm": "c4"}], link=link | {"rate": rate})["flows"]
+        flow = _run([{"algorithm": "c4-00"}], link=link | {"rate": rate})["flows"]
         assert 0.75 * threshold < flow["goodput_mbit_s"][0] < 1.1 * threshold
     reno = _run([{"algorithm": "reno"}], link=link)["flows"]["goodput_mbit_s"][0]
     assert reno < 0.5 * threshold
 
 
 def test_the_faster_flow_gives_way() -> None:
-    flows = [{"algorithm": "c4"}, {"algorithm": "c4", "start": "5 s"}]
+    flows = [{"algorithm": "c4-00"}, {"algorithm": "c4-00", "start": "5 s"}]
     early, late = _run(flows, duration="60 s")["flows"]["goodput_mbit_s"].to_list()
     assert max(early, late) < 2 * min(early, late)
 
 
 def _time_of_200_kb(**parameters: int) -> float:
-    flows = [{"algorithm": "c4", "bytes": "200 kB"}]
+    flows = [{"algorithm": "c4-00", "bytes": "200 kB"}]
     return float(_run(flows, parameters=parameters)["flows"]["completion_ms"][0])
 
 
 def test_it_resumes_from_half_of_a_saved_window() -> None:
     tables = _run(
-        [{"algorithm": "c4"}], duration="2 s", parameters={"saved_cwnd": 200, "saved_rtt": 80}
+        [{"algorithm": "c4-00"}], duration="2 s", parameters={"saved_cwnd": 200, "saved_rtt": 80}
     )
     acked = 2 * 0.08 + 0.02
     assert _rate(tables, acked) == pytest.approx(100_000 * 8 / 0.08 / 1e6, rel=0.06)
@@ -135,7 +135,7 @@ def test_it_does_not_resume_on_another_path(saved_rtt: int) -> None:
 def test_a_loss_takes_the_saved_window_back() -> None:
     """The path is now 20 times slower than when the window was saved."""
     tables = _run(
-        [{"algorithm": "c4"}],
+        [{"algorithm": "c4-00"}],
         duration="10 s",
         link={"rate": "1 Mbit/s", "queue": "20 packets"},
         parameters={"saved_cwnd": 200, "saved_rtt": 80},

@@ -24,6 +24,8 @@ _ALGORITHMS = (
     "compound",
     "yeah",
 )
+# These end slow start or grow by rules of their own, with every method.
+_OWN_RULES = ("cdg", "dctcp", "hybla", "nv", "prague", "vegas")
 _BDP_PKTS = 332
 _LINK = {"rate": "100 Mbit/s", "delay": "20 ms", "queue": "5000 packets"}
 
@@ -71,8 +73,40 @@ def test_slow_start_ends_before_the_queue_overflows(algorithm: str) -> None:
     assert 4 * 1.25**4 < hystart_pp < 4 * 1.25**6
 
 
+@pytest.mark.parametrize("algorithm", ["dctcp", "hybla", "prague"])
+def test_methods_end_the_slow_start_of_algorithms_that_only_grow_differently(
+    algorithm: str,
+) -> None:
+    """Nothing marks packets here, so only the method or a loss ends slow start."""
+    windows = [
+        _exit_window(_start(algorithm, method))
+        for method in (_HYSTART, _SEARCH, _HYSTART_PP, _PLAIN)
+    ]
+    assert windows[0] < 3 * _BDP_PKTS
+    assert windows[1] < 12 * _BDP_PKTS
+    assert windows[:3] == sorted(windows[:3]) or algorithm == "hybla"
+    assert max(windows[:3]) < windows[3]
+
+
+@pytest.mark.parametrize("algorithm", ["nv", "vegas"])
+def test_a_queue_ends_slow_start_with_every_method(algorithm: str) -> None:
+    own = _exit_window(_start(algorithm, _PLAIN))
+    for method in (_HYSTART, _HYSTART_PP, _SEARCH):
+        tables = _start(algorithm, method)
+        assert _exit_window(tables) <= own
+        assert _lost(tables) == 0
+
+
+def test_the_method_takes_the_place_of_cdgs_own_hystart() -> None:
+    hystart, hystart_pp, search = (
+        _exit_window(_start("cdg", method)) for method in (_PLAIN, _HYSTART_PP, _SEARCH)
+    )
+    assert hystart < 1.6 * _BDP_PKTS
+    assert min(hystart_pp, search) > 2 * _BDP_PKTS
+
+
 def test_the_default_is_what_it_was() -> None:
-    for algorithm in _ALGORITHMS:
+    for algorithm in _ALGORITHMS + _OWN_RULES:
         parameters = {each.name: each for each in core.algorithm(algorithm).parameters}
         wanted = _HYSTART if algorithm == "cubic" else _PLAIN
         assert parameters["slow_start"].default == wanted
@@ -146,7 +180,7 @@ def _completion_ms(tables: dict[str, pl.DataFrame]) -> float:
     return float(tables["flows"]["completion_ms"][0])
 
 
-@pytest.mark.parametrize("algorithm", _ALGORITHMS)
+@pytest.mark.parametrize("algorithm", _ALGORITHMS + _OWN_RULES)
 def test_careful_resume_saves_round_trips(algorithm: str) -> None:
     """The saved window is 332 packets, a BDP: after the first window, half of it is sent.
 
@@ -181,3 +215,14 @@ def test_careful_resume_retreats_to_half_of_what_the_path_carried() -> None:
     threshold = tables["samples"].filter(pl.col("t_s") > lost + 0.002)["ssthresh_pkts"][0]
     assert 10 <= threshold <= 20
     assert tables["flows"]["goodput_mbit_s"][0] > 0.85
+
+
+def test_prague_retreats_at_a_mark() -> None:
+    """A mark during the jump leaves half of what the path has carried, not 1 - alpha / 2.
+
+    Until the first ACK of a marked packet, 100 Mbit/s have carried the first window of ten packets.
+    """
+    tables = _resume("prague", size=None, saved_kb=4_800, aqm="dualpi2")
+    windows = tables["samples"].filter(pl.col("t_s") < 0.2)["cwnd_pkts"].to_list()
+    assert max(windows) == 4_800_000 // 1_448 // 2
+    assert windows[-1] == 10

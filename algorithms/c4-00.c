@@ -30,19 +30,19 @@
  * jump: the rate is then half of the rate at which data came through.
  *
  * Papers: C. Huitema, S. Nandakumar, C. Jennings, "Specification of Christian's
- * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-latest, the authors'
- * text of November 2025 after version 00, with which this file was compared line by
- * line. Where the text is inconsistent: the nominal rate is raised if it is below the
- * estimate (the text says the opposite); the excess delay is divided by the whole
- * threshold; the first push is by 17/16; the nominal max RTT is raised in each era but
- * those of faster packets, and decays once in a cycle, with the RTTs of the packets of
- * recovery, as the design says, so it is remembered for several cycles. In every era, as
- * the pseudocode has it, half would be left after one cycle.
+ * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-00, from the authors'
+ * text of 19 October 2025, with which this file was compared line by line. Where the
+ * text is inconsistent: the nominal rate is raised if it is below the estimate (the
+ * text says the opposite); the excess delay is divided by the whole threshold; the
+ * first push is by 17/16; the nominal max RTT is raised in each era but those of
+ * faster packets, and decays once in a cycle, with the RTTs of the packets of
+ * recovery, as the design says, so it is remembered for several cycles. In every
+ * era, as the pseudocode has it, half would be left after one cycle.
  * Not implemented: CE marks and the shrinking of the nominal max RTT at congestion
  * (both open in the text), and the pacing quantum. The first window remains until
  * the first era ends. Careful Resume: RFC 9959, compared with its draft
- * (draft-ietf-tsvwg-careful-resume-23). Its window is C4's, so PipeSize is the highest
- * measured rate times the nominal max RTT, and the phases end with eras.
+ * (draft-ietf-tsvwg-careful-resume-23). Its window is C4's, so PipeSize is the
+ * highest measured rate times the nominal max RTT, and the phases end with eras.
  */
 #include "cc.h"
 
@@ -71,7 +71,7 @@
 	P(saved_rtt, "ms", 0, 0, 10000,						\
 	  "lowest RTT of the earlier connection to resume from")
 
-CC_PARAMETERS(c4, C4_PARAMETERS);
+CC_PARAMETERS(c4_00, C4_PARAMETERS);
 
 #define C4_PHASES(P)			\
 	P(C4_INITIAL, "initial")	\
@@ -79,7 +79,7 @@ CC_PARAMETERS(c4, C4_PARAMETERS);
 	P(C4_CRUISING, "cruising")	\
 	P(C4_PUSHING, "pushing")
 
-CC_PHASES(c4, C4_PHASES);
+CC_PHASES(c4_00, C4_PHASES);
 
 /* Careful Resume */
 enum {
@@ -479,17 +479,17 @@ CC_PROG(u32, c4_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-CC_OPS(c4) = {
+CC_OPS(c4_00) = {
 	.init		= CC_CB(c4_init),
 	.cong_control	= CC_CB(c4_cong_control),
 	.ssthresh	= CC_CB(c4_ssthresh),
 	.undo_cwnd	= CC_CB(c4_undo_cwnd),
 	.flags		= TCP_CONG_NON_RESTRICTED,
-	.name		= "c4",
+	.name		= "c4-00",
 };
 
-CC_DESCRIBE(c4,
+CC_DESCRIBE(c4_00,
 	.summary = "for real-time media: probes for its rate by pushes, tolerates jitter (2025)",
-	CC_HAS_PARAMETERS(c4),
-	CC_HAS_PHASES(c4)
+	CC_HAS_PARAMETERS(c4_00),
+	CC_HAS_PHASES(c4_00)
 );
