@@ -177,6 +177,24 @@ impl LinuxEndpoint {
         if traits.burst_pkts <= 1 { 1 } else { self.burst_pkts().min(traits.burst_pkts) }
     }
 
+    /// `tcp_cwnd_test`: maximum number of segments of the next burst; a window has at least two
+    /// bursts.
+    fn burst_quota(&self, longest: u32, in_flight: u32) -> u32 {
+        let half = self.sk.snd_cwnd / 2;
+        self.sk.snd_cwnd.saturating_sub(in_flight).min(half).min(longest).max(1)
+    }
+
+    /// If bursts take data from two buffers, prepares the first buffer for the next burst, for
+    /// which there must be room in the window.
+    pub(super) fn fill_first_buffer(&mut self, in_flight: u32) {
+        let Some(HostQueue { traits, .. }) = self.host else { return };
+        if self.buffer.buffer_end(self.sk.snd_nxt).is_some() {
+            let longest = self.handed_over_pkts(traits);
+            let wanted = self.burst_quota(longest, in_flight) * self.sk.mss_cache;
+            self.buffer.fill_first(self.sk.snd_nxt, wanted);
+        }
+    }
+
     /// Passes a burst to the host; `next` is the first segment of the burst and fits the windows.
     pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, push: Push) -> Burst {
         let is_probe = push == Push::Probe;
@@ -186,10 +204,7 @@ impl LinuxEndpoint {
             return burst;
         }
         let longest = self.handed_over_pkts(traits);
-        // `tcp_cwnd_test`: at least two bursts in a window.
-        let half = self.sk.snd_cwnd / 2;
-        let quota = self.sk.snd_cwnd.saturating_sub(in_flight).min(half).min(longest).max(1);
-        let quota = if is_probe { 1 } else { quota };
+        let quota = if is_probe { 1 } else { self.burst_quota(longest, in_flight) };
         if push.is_all() {
             let deferral = self.deferral(longest, in_flight);
             if deferral != Deferral::None {

@@ -133,6 +133,9 @@ impl LinuxEndpoint {
             if in_flight >= self.sk.snd_cwnd && !is_probe && !self.buffer.is_fin_queued {
                 break;
             }
+            if IS_HOST && self.settings.bursts.bursts_span_buffers && in_flight < self.sk.snd_cwnd {
+                self.fill_first_buffer(in_flight);
+            }
             let mut next = self.next_new();
             if in_flight >= self.sk.snd_cwnd && !is_probe && !next.is_fin {
                 break;

@@ -147,6 +147,29 @@ impl SendBuffer {
         self.buffer_ends.iter().copied().find(|end| after(*end, snd_nxt))
     }
 
+    /// `tcp_grow_skb`: moves data from the second unsent buffer into the first, until the first has
+    /// `wanted` bytes. A second buffer without data is released.
+    pub(crate) fn fill_first(&mut self, snd_nxt: u32, wanted: u32) {
+        let Some(first) = self.buffer_ends.iter().position(|end| after(*end, snd_nxt)) else {
+            return;
+        };
+        let end = self.buffer_ends[first];
+        let missing = wanted.saturating_sub(end.wrapping_sub(snd_nxt));
+        let next_end = self.buffer_ends.get(first + 1).copied().unwrap_or(self.write_seq);
+        let moved = missing.min(next_end.wrapping_sub(end));
+        let new_end = end.wrapping_add(moved);
+        if new_end == next_end {
+            self.buffer_ends.remove(first);
+            let overhead = u64::from(self.overhead_bytes);
+            self.queued_bytes = self.queued_bytes.saturating_sub(overhead);
+        } else {
+            self.buffer_ends[first] = new_end;
+        }
+        // A PSH is a property of the buffer, not of a byte in it.
+        let pushes = self.next_push.iter_mut().chain(&mut self.later_pushes);
+        pushes.filter(|point| **point == end).for_each(|point| *point = new_end);
+    }
+
     /// Records that data up to `snd_nxt` have left. The last burst of a buffer uses the buffer
     /// itself, so no memory is charged in addition to that of the buffer.
     #[inline]
@@ -532,6 +555,33 @@ mod tests {
         buffer.note_left(20_001);
         assert_eq!(buffer.buffer_end(20_001), None);
         assert_eq!(buffer.in_tail(20_301), 200);
+    }
+
+    /// Measured on Linux 6.12.117 (docs/notes/2026-11-vm.md): a buffer with one segment and the next
+    /// with 27 become one of two and one of 26.
+    #[test]
+    fn a_short_buffer_takes_data_from_the_next_one() {
+        let mut buffer = buffer(1_000_000);
+        buffer.is_shared = true;
+        assert_eq!(buffer.take(1_448, 1, 1_448), 1_448);
+        buffer.mark_push();
+        assert_eq!(buffer.take_into_tail(27 * 1_448, 1_448, 1, 1_448), 27 * 1_448);
+        assert_eq!(buffer.buffer_end(1), Some(1_449));
+        let queued_bytes = buffer.queued_bytes;
+        buffer.fill_first(1, 2 * 1_448);
+        assert_eq!(buffer.buffer_end(1), Some(1 + 2 * 1_448));
+        assert_eq!(buffer.in_tail(1), 26 * 1_448);
+        assert_eq!(buffer.queued_bytes, queued_bytes);
+        buffer.fill_first(1, 1_448);
+        assert_eq!(buffer.buffer_end(1), Some(1 + 2 * 1_448), "it is not shortened");
+        // The PSH of the first buffer is at its new end.
+        assert!(!buffer.take_push(1_449));
+        assert!(buffer.take_push(1 + 2 * 1_448));
+        // Nothing is left in the second buffer.
+        buffer.fill_first(1, 40 * 1_448);
+        assert_eq!(buffer.buffer_end(1), None);
+        assert_eq!(buffer.in_tail(1), 28 * 1_448);
+        assert_eq!(buffer.queued_bytes, queued_bytes - u64::from(buffer.overhead_bytes));
     }
 
     #[test]

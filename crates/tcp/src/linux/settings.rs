@@ -121,6 +121,9 @@ pub struct BurstSettings {
     /// segments delivers them at once; the receiver acknowledges the segment as soon as the
     /// application has read.
     pub burst_push: bool,
+    /// Whether a burst takes data from two buffers (`tcp_grow_skb`, Linux 6.10): if the first unsent
+    /// buffer is shorter than the burst, data move from the next buffer into it.
+    pub bursts_span_buffers: bool,
 }
 
 /// The send buffer.
