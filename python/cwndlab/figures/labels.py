@@ -163,7 +163,7 @@ class Box:
     height: float
 
     def grown(self, by: float) -> "Box":
-        """Return the box with an edge of a given width around it."""
+        """Return a box that extends this box by `by` points on each side."""
         return Box(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
 
     def meets(self, other: "Box") -> bool:

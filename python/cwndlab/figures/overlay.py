@@ -35,7 +35,7 @@ def overlay_figure(
     paper_label: str = "",
     heading: str = "",
 ) -> Figure:
-    """Plot the windows over the whole time, and each enlarged interval in a panel below.
+    """Plot congestion windows over the whole time, and enlarge each interval of `zooms` below.
 
     `paper_label` is the label of a second axis with the same numbers, for a paper whose axis is
     labelled with a wrong unit.

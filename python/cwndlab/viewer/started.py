@@ -1,4 +1,4 @@
-"""Start studies from the page; each study is a separate process `cwndlab run`."""
+"""Start studies from the page of `cwndlab open`; each study is a process of `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Started:
         """Write the study of a form to a file, start the study, and return its results folder.
 
         Raises:
-            CwndlabError: the command refuses the study; the message states the reason.
+            CwndlabError: `cwndlab run` refuses the study; the message states the reason.
             RefusedForm: the form contains problems, which the error lists by field.
         """
         text = text_of(form)
@@ -114,7 +114,7 @@ class Started:
         return child.process.poll() is None, _tail(child.printed)
 
     def end(self) -> int:
-        """Stop all running studies, and return how many there were."""
+        """Stop all running studies, and return the number of these studies."""
         with self._taking:
             running = [each for each in self._children.values() if each.process.poll() is None]
             for child in running:
