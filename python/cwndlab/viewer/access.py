@@ -77,7 +77,7 @@ class Access:
             raise Refused(HTTPStatus.FORBIDDEN, _WRONG)
 
     def check(self, headers: Message, *, is_post: bool) -> None:
-        """Refuse requests that do not come from the page itself.
+        """Refuse requests that do not come from the page of `cwndlab open`.
 
         Raises:
             Refused: the request comes from another site, has no cookie, or posts data other than

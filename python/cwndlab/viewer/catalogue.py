@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders with results, but without a current headline, that are not running."""
+        """Return the folders of studies that are not running and whose headline is missing."""
         return [
             path
             for path, summary in self.summaries().items()

@@ -93,7 +93,7 @@ def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    """Parse a problem of the form `FILE:LINE: KEY = VALUE`, with the reason on the next lines."""
+    """Return key, line and reason from a text `FILE:LINE: KEY = VALUE` with a reason below it."""
     head, _, why = text.partition("\n")
     place = _PLACE.match(head)
     key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")

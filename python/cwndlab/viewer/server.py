@@ -73,7 +73,7 @@ class ResultsServer(ThreadingHTTPServer):
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen at a port, and start to compute the headlines of all studies.
+        """Listen at a port, and start to compute the headline (main result) of each study.
 
         Raises:
             OSError: the port is in use.

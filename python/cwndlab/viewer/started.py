@@ -107,7 +107,7 @@ class Started:
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study that the page started is running, and the end of its output."""
+        """Return whether a study started from the page is running, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""
