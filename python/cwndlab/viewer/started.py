@@ -1,4 +1,4 @@
-"""Start studies from the page of `cwndlab open`; each study is a process of `cwndlab run`."""
+"""Start studies from the page of `cwndlab open`, each as a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
