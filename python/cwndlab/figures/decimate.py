@@ -18,7 +18,10 @@ def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Fl
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return indices of the first, last and extreme points of intervals, and of points at gaps."""
+    """Return the indices of about `most` points of a line, and of all points beside gaps.
+
+    The points are the first, the last, the lowest and the highest point of each interval.
+    """
     count = len(times)
     if count <= most or count == 0:
         return np.arange(count)

@@ -73,7 +73,7 @@ def room_for_labels_in(lines: int) -> float:
 
 
 def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int]:
-    """Return the short names for a legend, and how many of its columns fit into the panel."""
+    """Return the lines and short names of a legend, and how many columns fit into the panel."""
     handles, names = axes.get_legend_handles_labels()
     short = short_names(names, _longest_in(axes))
     longest = max(map(len, short.values()), default=0)
@@ -163,7 +163,7 @@ class Box:
     height: float
 
     def grown(self, by: float) -> "Box":
-        """Return the box with an edge of a given width around it."""
+        """Return a box that extends this box by `by` points on each side."""
         return Box(self.x - by, self.y - by, self.width + 2 * by, self.height + 2 * by)
 
     def meets(self, other: "Box") -> bool:
@@ -209,7 +209,7 @@ def free_places(markers: Sequence[Box], widths: Sequence[float], room: Box) -> l
 
 
 def _places_around(marker: Box, width: float) -> list[Box]:
-    """Return places for a name, from near to far; the upper right place is the first."""
+    """Return places for a name beside a marker, from near to far; the first is upper right."""
     right, left = marker.x + marker.width + 3, marker.x - width - 3
     rows = [row for n in range(_FARTHEST_ROW) for row in (n, -n - 1)]
     return [

@@ -53,7 +53,7 @@ def plot_link(spec: str, out: Path, duration_ns: int) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """Plot both directions of a link side by side, and list the parts of the link below."""
+    """Plot both directions of a link side by side, and list the link's parts below the plots."""
     # A constant SINR is not plotted.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]

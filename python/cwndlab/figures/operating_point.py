@@ -19,8 +19,8 @@ from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 _MOST_INSIDE = 8
-"""If a legend has more names than this, it is placed above the panels instead of inside a
-panel."""
+"""Largest number of names in a legend inside a panel; a legend with more names is placed above
+the panels."""
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW_IN = 0.2
 
@@ -82,7 +82,14 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP, which fills the path, and BDP plus queue size, which also fills the queue."""
+    """Mark the data in flight that fill the path (BDP), and the path and the queue (BDP + queue).
+
+    Args:
+        axes: the axes, whose x axis shows the packets in flight.
+        bdp_pkts: bandwidth-delay product; None marks nothing.
+        queue_pkts: size of the queue; None marks only the BDP.
+        is_named: if true, write the name of each mark above it.
+    """
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

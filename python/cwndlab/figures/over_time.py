@@ -1,4 +1,4 @@
-"""Plot throughput, round-trip time, window and queue over time, and mark losses."""
+"""Plot throughput, round-trip time, congestion window and queue over time, and mark losses."""
 
 from collections.abc import Iterator, Sequence
 
@@ -89,7 +89,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold, with a panel for each algorithm."""
+    """Return a figure of the window and the slow-start threshold; each algorithm has a panel."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -147,7 +147,7 @@ def plot_window(
 
 
 def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """Yield times and values of each flow, reduced to the points that a picture can show."""
+    """Yield the times and values of each flow, reduced to the points that a picture can show."""
     flows = samples.partition_by("flow") if "flow" in samples.columns else [samples]
     for flow in flows:
         series = flow.sort("t_s")

@@ -35,7 +35,7 @@ def overlay_figure(
     paper_label: str = "",
     heading: str = "",
 ) -> Figure:
-    """Plot the windows over the whole time, and each enlarged interval in a panel below.
+    """Plot congestion windows over the whole time, and enlarge each interval of `zooms` below.
 
     `paper_label` is the label of a second axis with the same numbers, for a paper whose axis is
     labelled with a wrong unit.
@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second axis with the same numbers, with the label that the paper uses."""
+    """Add a second y axis, which has the same numbers and the label that the paper uses."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

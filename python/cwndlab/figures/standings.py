@@ -51,7 +51,7 @@ def plot_grouped_bars(
     column: str,
     printed: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
 ) -> None:
-    """Draw a group of bars for each level: the mean of each algorithm with its 95 % interval.
+    """Draw a group of bars for each level of a factor: the means with their 95 % intervals.
 
     Args:
         axes: the axes.
@@ -94,7 +94,7 @@ def plot_grouped_bars(
 
 
 def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#222222") -> None:
-    """Draw a number that a paper prints as a white diamond, with a line over its range."""
+    """Draw a white diamond for a number that a paper prints, with a line over its range."""
     axes.errorbar(
         x,
         (low + high) / 2,
@@ -184,7 +184,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade values that differ negligibly from the best, and set axis limits that show them."""
+    """Shade the range of values that differ negligibly from the best, and show this range."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)

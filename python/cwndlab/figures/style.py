@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return the style of an algorithm; an unknown name always has the same style."""
+    """Return the style of an algorithm; the same unknown name always gets the same style."""
     known = _known(name)
     if known is not None:
         return known
@@ -92,7 +92,7 @@ def style_of(name: str) -> Style:
 
 
 def styles_of(names: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of algorithms drawn together; unknown names receive unused styles.
+    """Return a style for each algorithm of a figure; unknown names receive unused styles.
 
     Known algorithms always keep their own styles.
     """

@@ -24,7 +24,7 @@ _BAR_COLUMNS = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the tables of each setting, and its figures in the given formats."""
+    """Write the table of each network setting, and its figures in `formats`; return the paths."""
     written = []
     for setting in context.settings:
         name = _folder(setting)

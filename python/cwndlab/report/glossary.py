@@ -5,7 +5,7 @@ from markupsafe import Markup, escape
 GLOSSARY = {
     "congestion control": (
         "The part of TCP that determines the sending rate, so that the network is used but not "
-        "overloaded. Several algorithms exist; this report compares some algorithms."
+        "overloaded. Several algorithms exist; this report compares some of them."
     ),
     "goodput": (
         "Rate at which the application received data in order, without retransmitted duplicates."
@@ -54,7 +54,8 @@ GLOSSARY = {
         "The run whose goodput, RTT and number of timeouts are nearest to the mean of all runs."
     ),
     "seed": (
-        "Random seed: the start value of the random numbers; runs with the same seed are identical."
+        "Random seed: the start value of the random numbers. Two runs of the same scenario with "
+        "the same seed are identical."
     ),
     "utilisation": "Percentage of the link's capacity that the flows used.",
 }

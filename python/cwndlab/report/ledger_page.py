@@ -85,8 +85,8 @@ def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
 
 def _dot(each: Reliability) -> _Dot:
     words = (
-        f"{each.count} predictions with a probability of {probability(each.stated)}; "
-        f"{probability(each.happened)} came true"
+        f"{each.count} predictions with a mean probability of {probability(each.stated)}; "
+        f"share that came true: {probability(each.happened)}"
     )
     radius = min(4.0 + each.count**0.5, 14.0)
     return _Dot(_SIDE * each.stated, _SIDE * (1 - each.happened), radius, words)

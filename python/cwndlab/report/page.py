@@ -124,5 +124,5 @@ def _environment() -> Environment:
 
 
 def typeset(text: str) -> str:
-    """Return a text with minus signs before numbers, and with no line break before units."""
+    """Return a text with minus signs instead of hyphens, and with units tied to their numbers."""
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _MINUS.sub("\N{MINUS SIGN}", text))

@@ -92,7 +92,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report, from results and from the evidence in their subfolders."""
+    """Return the input of a report: the results, and the evidence in subfolders of the results."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -140,7 +140,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Return, by path without suffix, the suffixes of the files to which the page links."""
+    """Return the suffixes of the files to which the page links, by their path without suffix."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

@@ -33,8 +33,10 @@ def write_tables(
 ) -> list[Path]:
     """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or only in `formats`.
 
+    Return the paths of the files.
+
     Raises:
-        ValueError: `formats` contains another format.
+        ValueError: `formats` contains a format that is not csv, xlsx, md or tex.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

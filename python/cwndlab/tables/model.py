@@ -38,7 +38,7 @@ class TableCell:
 
     @property
     def text(self) -> str:
-        """The value with its uncertainty, and with the difference from the best in parentheses."""
+        """The value with its uncertainty, and in parentheses the difference from the best value."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -124,9 +124,9 @@ def uncertainty_note(comparison: Comparison) -> str:
         )
     geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
-        f"Mean over {comparison.repetitions} runs{geometric} ± half of its "
-        f"{100 * comparison.confidence:g} % interval, then the difference from the best "
-        "algorithm."
+        f"Mean over {comparison.repetitions} runs{geometric} ± half of the "
+        f"{100 * comparison.confidence:g} % interval of the mean, followed by the difference from "
+        "the best algorithm."
     )
 
 
@@ -162,10 +162,10 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 
 
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
-    """Return text such as "4 of 10 runs": the runs that completed a transfer or response.
+    """Return how many runs completed a transfer or response, as text such as "4 of 10 runs".
 
-    The text is empty if a transfer or response was completed in all runs or in none, and for
-    quantities of other kinds.
+    The text is empty if all runs or no runs completed one, and if the column does not measure the
+    completion of transfers or responses.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])

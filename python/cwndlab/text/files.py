@@ -18,7 +18,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings of text files, by the bytes with which the files begin. PowerShell writes such
+"""Encodings of text files that begin with a byte order mark, by this mark. PowerShell writes such
 files."""
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of a text file, such as a study, a link or a prediction."""
@@ -33,7 +33,7 @@ def checked_path(
     kind: str = "a folder",
     example: str = "results/demo",
 ) -> Path:
-    """Return an argument, the path of a folder or file; a leading `~` in a text is expanded.
+    """Return the argument `value` as a path; if it is a string, a leading `~` is expanded.
 
     Raises:
         ArgumentError: the value is not a path.
@@ -42,7 +42,7 @@ def checked_path(
         path = os.fspath(value)
         if isinstance(path, str) and path and "\0" not in path and _is_encodable(path):
             return user_path(path) if isinstance(value, str) else Path(path)
-    raise ArgumentError(value, name, f'write the path of {kind}, such as "{example}"')
+    raise ArgumentError(value, name, f'give the path to {kind}, such as "{example}"')
 
 
 def _is_encodable(path: str) -> bool:
@@ -55,7 +55,7 @@ def _is_encodable(path: str) -> bool:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file or device, which must not exceed `most` bytes.
+    """Return the content of a file or device that contains at most `most` bytes.
 
     Raises:
         OSError: the file cannot be read, is a pipe, or contains more than `most` bytes.
@@ -72,12 +72,12 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def write_text(path: Path, text: str, mode: Literal["w", "x"] = "w") -> None:
-    """Write a whole text file; if writing fails, a newly created file is removed.
+    """Write a text to a file; if writing fails and the file did not exist before, remove it.
 
     Args:
         path: the file.
-        text: its content.
-        mode: `w` replaces an existing file, `x` refuses it.
+        text: the content of the file.
+        mode: `w` replaces an existing file, `x` refuses to replace it.
 
     Raises:
         OSError: the file cannot be written, or the disk is full; the error names the file.
@@ -99,7 +99,7 @@ def refuse_pipe(path: Path) -> None:
     """Refuse pipes, because cwndlab reads files several times, and a pipe may never end.
 
     Raises:
-        OSError: the path is that of a pipe.
+        OSError: the file is a pipe.
     """
     if path.is_fifo():
         raise OSError(
@@ -113,7 +113,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
     If the file begins with a byte order mark, a copy in UTF-8 without the mark is opened.
 
     Raises:
-        OSError: the file cannot be read, or the disk of temporary files is full.
+        OSError: the file cannot be read, or the disk for temporary files is full.
     """
     file = path.open("rb")
     head = file.read(max(map(len, _MARKS)))
@@ -130,7 +130,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
 
 
 def user_path(text: str) -> Path:
-    """Return a user's text as a path; `~` and `~NAME` are expanded if the user NAME exists."""
+    """Return the path that a user wrote; a leading `~` or `~NAME` becomes the user's folder."""
     path = Path(text)
     if not text.startswith("~"):  # "./~" is a folder in the current folder
         return path

@@ -18,7 +18,7 @@ _HEADS = ("trace", "log")  # "log" is the older word for "trace"
 
 
 def parse_spec(text: str) -> dict[str, Any]:
-    """Return the `[link]` table that `text` describes, without checking its values.
+    """Return the `[link]` table that `text` describes, without checking the values in the table.
 
     Raises:
         QuantityError: `text` is empty, or names a key twice or without a value.
@@ -27,9 +27,9 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
-    """Return the line of a `--link` option for the trace file at `path`.
+    """Return the value of the option `--link` for a link that is the trace at `path`.
 
-    A path that contains commas is put in quotes.
+    A path that contains commas is put in quotes. `rest` contains further keys of the link.
     """
     text = str(path)
     if "," in text or text.startswith(("'", '"')):
@@ -39,13 +39,13 @@ def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
 
 
 def split_trace_line(text: str) -> tuple[str, str, str] | None:
-    """Return the kind, the path and the further keys of a link line that begins with a trace.
+    """Split the one-line description of a link that begins with a trace.
 
-    The function is the inverse of `trace_line`. If the line does not begin with a trace, return
-    None.
+    Return the kind and the path of the trace, and the text of the further keys. The function is
+    the inverse of `trace_line`. If the line does not begin with a trace, return None.
 
     Raises:
-        QuantityError: `text` is not a link line.
+        QuantityError: `text` does not describe a link.
     """
     kind, _, after = text.strip().partition(":")
     if kind not in _HEADS:
@@ -56,7 +56,7 @@ def split_trace_line(text: str) -> tuple[str, str, str] | None:
 
 
 def short_spec(text: str) -> str:
-    """Return a title for a link: the line that describes it, with paths shortened to file names."""
+    """Return the one-line description of a link, with the path of a trace cut to its file name."""
     with contextlib.suppress(QuantityError):
         if found := split_trace_line(text):
             _, path, rest = found

@@ -1,9 +1,9 @@
 """Parse quantities exactly, as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
-per billion. A fraction of this unit is an error; a number without a unit is also an error.
-`format_*` returns the shortest text that is parsed as the same number. The compiled core defines
-the units and the error messages.
+per billion. A value that is not a whole number of this unit is an error, and so is a number
+without a unit. The functions `format_*` return the shortest text that is parsed as the same
+number. The compiled core defines the units and the error messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse_size(value: object) -> int:
 
 
 def parse_share(value: object) -> int:
-    """Parse a percentage, and return it in parts per billion, at most 1,000,000,000."""
+    """Parse a percentage of at most 100 %, and return it in parts per billion."""
     return core.parse_quantity("share", value)
 
 

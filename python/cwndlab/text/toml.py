@@ -114,7 +114,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return a key and its value as a file contains them; a long value is shortened."""
+    """Return a key and its value as in a TOML file, with a long value shortened."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -130,10 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return a message about a key.
-
-    If the key belongs to a link in one line of text, the message begins with the key's name.
-    """
+    """Return `message`, with the key before it if the key is part of a link given as one line."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Write documents as readable TOML: in each table, scalars first and nested tables last."""
+"""Write documents as readable TOML: each table begins with scalars and ends with inner tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write a list as `[[...]]` tables; factors are never written so."""
+    """Return whether to write a list as `[[...]]` tables; lists in `[factors]` are one line."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

@@ -31,10 +31,10 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contai
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """Return a JSON object; the items of its long lists are passed to functions.
+    """Return a JSON object without its long lists, whose items are passed to functions.
 
     Args:
-        file: the document.
+        file: a file that contains the JSON object.
         streamed: for the path of each long list, a function that is called with each item of the
             list; the returned object does not contain these lists.
 
@@ -141,7 +141,7 @@ class _JsonText:
 
 
 def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield each row of a CSV text with the number of its last line, counted from 1.
+    """Yield each row of a CSV text, and the number of the last line of the row, counted from 1.
 
     Raises:
         ValueError: a line is not valid CSV; the message names the line.

@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return the bounds of an interval, such as "30.9 to 31.5", or why they are missing."""
+    """Return the bounds of an interval, such as "30.9 to 31.5", or the reason why it has none."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -65,7 +65,10 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why none exist."""
+    """Return the bounds of a relative difference, such as "-2 % to +0.3 %".
+
+    If the difference has no bounds, return the reason.
+    """
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
@@ -104,10 +107,7 @@ def quoted(name: str) -> str:
 
 
 def spreadsheet_safe(value: object) -> object:
-    """Return a value for CSV.
-
-    An apostrophe is put before text that a spreadsheet would execute.
-    """
+    """Return a value for a CSV file, with an apostrophe before text that looks like a formula."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
 
@@ -132,6 +132,6 @@ def signed_percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a fraction as a signed number of percent without "%", such as "+12"."""
+    """Return a relative change as a signed percentage without the sign "%", such as "+12"."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

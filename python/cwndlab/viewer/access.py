@@ -1,5 +1,6 @@
-"""Allow browsers that opened the printed address, and refuse requests from other sites.
+"""Check requests to the server of `cwndlab open`.
 
+Browsers that have opened the printed address are allowed; requests from other sites are refused.
 The server exchanges the token in the address for a cookie that scripts cannot read. The server
 refuses requests whose Host header names another host (DNS rebinding), and requests whose
 `Sec-Fetch-Site`, `Origin` or content type shows that another site or another port of this computer
@@ -43,7 +44,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """The address, including the token, that the user opens."""
+        """The address that the user opens in a browser; it contains the server's token."""
         return f"http://{LOOPBACK}:{self._port}/?token={self.token}"
 
     @property
@@ -67,7 +68,7 @@ class Access:
             )
 
     def check_token(self, token: str) -> None:
-        """Refuse a request with a wrong token.
+        """Refuse a request whose token is not the token of this server.
 
         Raises:
             Refused: the token is wrong.
@@ -76,7 +77,7 @@ class Access:
             raise Refused(HTTPStatus.FORBIDDEN, _WRONG)
 
     def check(self, headers: Message, *, is_post: bool) -> None:
-        """Refuse requests that do not come from the page itself.
+        """Refuse requests that do not come from the page of `cwndlab open`.
 
         Raises:
             Refused: the request comes from another site, has no cookie, or posts data other than

@@ -38,7 +38,7 @@ class Catalogue:
     """A list of all results below some folders; several threads can use the list."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Create a list of the results that are in these folders or below them."""
+        """Create a list of the results that are in the folders `places` or below them."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders of finished studies whose stored summary is missing or out of date."""
+        """Return the folders of studies that are not running and whose headline is missing."""
         return [
             path
             for path, summary in self.summaries().items()

@@ -1,4 +1,4 @@
-"""Convert the form of the page to a study file, and report the problems of each field."""
+"""Convert the web page's form for a new study to a study file, and report problems by field."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text_of(form: Mapping[str, Any]) -> str:
     `toml` with the text that the user wrote.
 
     Raises:
-        CwndlabError: a value has the wrong type, or a key does not belong to studies.
+        CwndlabError: a value has the wrong type, or a study has no such key.
     """
     if "toml" not in form:
         return write_toml(_document(form))
@@ -68,7 +68,7 @@ def identity_in(text: str) -> str:
 
 
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study file of a form, the number of runs, and a list of problems.
+    """Return the study file that a form describes, the number of its runs, and its problems.
 
     The check compiles no code, starts no run and leaves no file behind.
     """
@@ -93,7 +93,7 @@ def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    """Parse a problem of the form `FILE:LINE: KEY = VALUE`, with the reason on the next lines."""
+    """Return key, line and reason from a text `FILE:LINE: KEY = VALUE` with a reason below it."""
     head, _, why = text.partition("\n")
     place = _PLACE.match(head)
     key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")
@@ -105,7 +105,7 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """Return the number of runs in a study file, or None if counting would take long.
+    """Return the number of runs of a study file, or None if counting the runs would take long.
 
     Raises:
         CwndlabError: the study file is not valid.

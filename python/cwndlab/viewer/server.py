@@ -66,14 +66,14 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A context manager that serves results at the loopback address until it ends."""
+    """A server for results at the loopback address, which closes when its `with` block ends."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen at a port, and start to compute the headlines of all studies.
+        """Listen at a port, and start to compute the headline (main result) of each study.
 
         Raises:
             OSError: the port is in use.

@@ -1,4 +1,4 @@
-"""Start studies from the page; each study is a separate process `cwndlab run`."""
+"""Start studies from the page of `cwndlab open`, each as a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Started:
         """Write the study of a form to a file, start the study, and return its results folder.
 
         Raises:
-            CwndlabError: the command refuses the study; the message states the reason.
+            CwndlabError: `cwndlab run` refuses the study; the message states the reason.
             RefusedForm: the form contains problems, which the error lists by field.
         """
         text = text_of(form)
@@ -107,14 +107,14 @@ class Started:
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study that the page started is running, and the end of its output."""
+        """Return whether a study started from the page is running, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""
         return child.process.poll() is None, _tail(child.printed)
 
     def end(self) -> int:
-        """Stop all running studies, and return how many there were."""
+        """Stop all running studies, and return the number of these studies."""
         with self._taking:
             running = [each for each in self._children.values() if each.process.poll() is None]
             for child in running:

@@ -29,7 +29,7 @@ _LONGEST = 120
 _REMEDY = "; run the study again to compute the lost runs"
 
 Signature = tuple[Any, ...]
-"""A value that changes whenever the content of the folder changes."""
+"""A value that changes whenever the content of a results folder changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Tally:
 
 
 def signature_of(folder: Path) -> Signature:
-    """Return a value that changes whenever the content of the folder changes."""
+    """Return a value that changes whenever the content of the results in `folder` changes."""
     found: list[Any] = []
     for path in (located(folder, MANIFEST), folder / STUDY, *journals_of(folder, 0)):
         try:
@@ -73,14 +73,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return the cached run counts of a finished study, or None if they are invalid."""
+    """Return the run counts of a finished study from a cached value; None if it is invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Count the runs of a folder by reading only new records of its journals."""
+    """Count the runs of a results folder, but read only journal records newer than `before`."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -154,7 +154,7 @@ def _height(path: Path) -> int:
 
 
 def _described(folder: Path) -> Summary:
-    """Read title, link and algorithms from the file of a study or of an import."""
+    """Read the title, the link and the algorithms from the file that describes a results folder."""
     if (imported := folder / IMPORT_FILE).exists():
         about = tomllib.loads(imported.read_text("utf-8"))["import"]
         return Summary(f"{about['id']} (imported)", link=f"measured: {about['folder']}")

@@ -44,9 +44,9 @@ def test_a_number_of_jobs_is_checked_even_if_every_run_is_finished(
 @pytest.mark.parametrize("value", [None, 3, b"results", ["results"], "", "a\0b", "\ud800"])
 def test_what_is_no_path_is_refused_with_an_example(value: Any) -> None:  # noqa: ANN401  a wrong type
     for call in (cw.open_results, cw.fit, cw.Results):
-        with pytest.raises(cw.errors.ArgumentError, match='write the path of a folder, such as "'):
+        with pytest.raises(cw.errors.ArgumentError, match='give the path to a folder, such as "'):
             call(value)
-    with pytest.raises(cw.errors.ArgumentError, match="write the path of a study file"):
+    with pytest.raises(cw.errors.ArgumentError, match="give the path to a study file"):
         cw.Study.load(value)
     study = cw.Study(link=LINK, algorithm="reno", duration="1 s", id="s")
     if value is not None:

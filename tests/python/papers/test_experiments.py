@@ -155,7 +155,7 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     assert causes_sentence([held], trials) == ""
     undecided = Judgement(claims[5], None, None, ClaimVerdict.UNDECIDED, (), "")
     assert causes_sentence([held, undecided], trials) == (
-        "1 claim is undecided; more repetitions could decide."
+        "1 claim is undecided; more repetitions could lead to a decision."
     )
     assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 

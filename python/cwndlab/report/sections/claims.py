@@ -126,7 +126,7 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
         sentences.append(f"{which}; {causes}.")
     if undecided:
         which = "1 claim is" if len(undecided) == 1 else f"{len(undecided)} claims are"
-        sentences.append(f"{which} undecided; more repetitions could decide.")
+        sentences.append(f"{which} undecided; more repetitions could lead to a decision.")
     return " ".join(sentences)
 
 

@@ -50,7 +50,7 @@ def paper_sections(paper: Paper) -> Sections:
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the congestion window in a variant's representative run; None without samples."""
+    """Return the congestion window in a variant's representative run; None if it has no samples."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -68,7 +68,7 @@ def series_of(context: Context, variant: str) -> WindowSeries | None:
 
 
 def readings(paper: Paper, context: Context) -> list[Reading]:
-    """Return each number of the paper with cwndlab's value; None if the variant was not run."""
+    """Return each number of the paper with cwndlab's value, or with None if it was not run."""
     series = {variant: series_of(context, variant) for variant in _variants(paper)}
     found = []
     for check in paper.checks:

@@ -149,7 +149,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return the mean for each level of the panels' factor, in ascending order of the levels."""
+    """Return the means for the factor whose levels are the panels, in the order of the panels."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
