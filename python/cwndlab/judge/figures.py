@@ -2,7 +2,7 @@
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
 (`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`). For
-these keys, the study has to replace the whole list or table, which `Figures` finds.
+these keys, the study has to replace the whole list or table; `Figures` finds this list or table.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return the number of path components of the value that must be replaced as a whole."""
+        """Return how many components of a path lead to the value that a study replaces whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

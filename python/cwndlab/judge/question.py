@@ -34,8 +34,8 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
-    """See the attribute of the same name in `cwndlab.judge.weighing.Meaning`, which also explains
-    the next two attributes."""
+    """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
+    the attributes `are_estimates` and `is_explained`."""
     are_estimates: bool = False
     is_explained: bool = True
 

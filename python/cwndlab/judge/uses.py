@@ -197,7 +197,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return a response time, or the time spent waiting if no response arrived."""
+    """Return a column of response times; if no response arrived, the time spent waiting."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
