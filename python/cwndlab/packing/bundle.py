@@ -36,7 +36,7 @@ _COMPRESSED = {".parquet", ".png", ".gz"}
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
-    """Write the results, the report and all other files of the archive.
+    """Write an archive with results, report and all other files; return the archive's path.
 
     Args:
         results: the results to pack.

@@ -25,7 +25,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
@@ -154,15 +154,15 @@ class PaperRuns:
 
 
 class ReplacedVariants:
-    """Evidence in which some variants replace other variants."""
+    """Evidence that returns the numbers of other variants in place of some variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
-        """Store the evidence, and the replacing variant for each replaced variant."""
+        """Store the evidence; `replaced_by` maps each replaced variant to its replacement."""
         self._runs = runs
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of the replacing variant for a table cell; None without numbers."""
+        """Return the numbers for a cell, of the replacing variant if its variant is replaced."""
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 
@@ -170,7 +170,8 @@ class ReplacedVariants:
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
     """Return each flow's median slow-start threshold after losses, divided by the capacity.
 
-    The threshold changes only at losses. The capacity is the goodput times the shortest RTT.
+    The threshold changes only at losses. The capacity of the path, in packets, is the goodput times
+    the shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -185,7 +186,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a level as expressions write it: with letters, digits and underscores."""
+    """Return the name of a level as expressions write it: with underscores for signs and spaces."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
@@ -198,7 +199,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """Return how often a time series rises to twice its mean."""
+    """Return how often a time series rises to at least twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 

@@ -54,7 +54,7 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows a distribution over runs, as cwndlab's figure does."""
+    """A figure in the paper with distributions or means, which cwndlab draws from its own runs."""
 
     name: str
     title: str
@@ -90,12 +90,12 @@ class PaperNumber(Model):
 
     @property
     def low(self) -> float:
-        """Lower end of the range that the paper gives."""
+        """The number in the paper, or the lower end of the range that the paper states."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the range that the paper gives."""
+        """The number in the paper, or the upper end of the range that the paper states."""
         return self.value[1]
 
     @property
@@ -176,12 +176,12 @@ class Plausibility(Model):
 
     @property
     def difference(self) -> float:
-        """Relative difference between the number from the formula and the stated number."""
+        """Relative difference between the computed number and the stated number."""
         return self.computed / self.given - 1
 
     @property
     def holds(self) -> bool:
-        """True if the stated number and the number computed from the formula agree."""
+        """True if the computed number and the stated number agree, apart from rounding."""
         return abs(self.difference) <= self.within
 
 
@@ -239,7 +239,7 @@ def load_paper(paper_id: str) -> Paper:
 
 
 def parse_paper(source: TomlSource, paper_id: str) -> Paper:
-    """Return the facts in a file.
+    """Return the facts of a paper that a file contains.
 
     Raises:
         CwndlabError: a key is missing, unknown or of the wrong type; the message names the line.

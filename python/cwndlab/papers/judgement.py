@@ -95,7 +95,7 @@ class Judgement:
 
     @property
     def contradicting(self) -> list[PartFinding]:
-        """Values that do not decide the claim, but contradict the verdict on the claim."""
+        """Parts that do not decide the claim, and whose verdict contradicts the claim's verdict."""
         opposite = {
             ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
             ClaimVerdict.INPUT: ClaimVerdict.FAILS,
@@ -141,7 +141,10 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims; `is_calibrated` checks whether a link parameter is calibrated."""
+    """Decide all claims of a paper by the paper's tables and by cwndlab's runs.
+
+    `is_calibrated` is a function that checks whether a parameter of the link is calibrated.
+    """
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -205,7 +208,7 @@ def _never(part: ClaimPart) -> bool:
 def _found(
     claims: Claims, tables: Evidence, runs: Evidence, is_input: Callable[[ClaimPart], bool]
 ) -> list[list[PartFinding]]:
-    """Return the values of each part of each claim, and the verdicts on the parts."""
+    """Return, for each claim, the values of its parts and the verdicts on the parts."""
     opened = [
         [_Open(part, tables, runs, claims, is_input) for part in claim.parts]
         for claim in claims.claims
@@ -217,7 +220,7 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers, in place of the paper's tables if only cwndlab's runs matter."""
+    """Evidence without numbers; replaces the paper's tables if only cwndlab's runs matter."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
@@ -316,7 +319,11 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return a row for each repetition, a column for each cell; None if a cell is missing."""
+    """Return the numbers from which a part of a claim is computed.
+
+    The array has a row for each repetition and a column for each table cell. Return None if the
+    evidence has no numbers for a cell.
+    """
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -351,7 +358,10 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return the verdict on a claim, which fails if one part fails, and holds if all parts hold."""
+    """Return the verdict on a claim from the verdicts on its parts.
+
+    The claim fails if one part fails, and holds if all tested parts hold.
+    """
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

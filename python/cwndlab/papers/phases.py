@@ -120,7 +120,7 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return when the window first reached `level_pkts`, or None if it never reached it."""
+    """Return the time at which the window first reached `level_pkts`; None if it never did."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None

@@ -1,4 +1,4 @@
-"""Compare cwndlab's numbers with a paper's, by tolerances and by measures of the window."""
+"""Measure congestion windows, and check whether a paper's numbers agree within a tolerance."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -145,5 +145,5 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures by name. The second argument of each function is the key `at` of the check: a window in
-packets, the number of a loss episode (counted from 1), or a start time."""
+"""Measures of a congestion window, by name. The second argument of each function is the key `at` of
+the check: a window in packets, the number of a loss episode (counted from 1), or a start time."""

@@ -75,7 +75,7 @@ def single_changes(
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
     """Yield each pair of variants that differ in a single setting of sender or receiver.
 
-    A setting that differs at both ends, such as the segment size, counts as one difference.
+    A setting that differs both at the sender and at the receiver counts as one difference.
     """
     for first, second in combinations(variants, 2):
         changed = difference_of(variants[first], variants[second])

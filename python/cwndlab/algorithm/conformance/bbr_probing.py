@@ -1,4 +1,4 @@
-"""Test that BBR does what draft-ietf-ccwg-bbr says in ProbeBW, on new paths, and under losses."""
+"""Test BBR in ProbeBW, on changing paths and under losses, against draft-ietf-ccwg-bbr."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, s
 
 
 def first_up(bench: Bench) -> Stay:
-    """Return the first ProbeBW_UP on the unchanged link."""
+    """Return the time interval of the first phase ProbeBW_UP in a run on the unchanged link."""
     return bench.run("4 s").stay(UP)
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return a phase's pacing rate, relative to the pacing rate in the ProbeBW_CRUISE before it."""
+    """Return the pacing rate in a phase, divided by that in the last ProbeBW_CRUISE before it."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
         msg = "the connection was never in probe_bw_cruise before the phase"

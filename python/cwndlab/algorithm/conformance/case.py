@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a test case: its checks, and the phases of its last run in words."""
+    """The outcome of a test case: its checks, and the phases of its last run as text."""
 
     case: Case
     checks: tuple[CaseCheck, ...]

@@ -64,7 +64,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
 
 
 class KernelRuns(AbstractContextManager["KernelRuns"]):
-    """Executes runs on this machine's kernel, in real time; BPF programs contain the algorithm."""
+    """Executes runs on this machine's kernel, in real time; the algorithm runs as BPF programs."""
 
     attempts = 6
     record: Mapping[str, Any] = _SAMPLES
