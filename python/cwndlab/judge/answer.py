@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """Interface of results that are stored in a folder."""
+    """Results that are stored in a folder."""
 
     @property
     def path(self) -> Path:
@@ -91,8 +91,8 @@ class Knowledge:
     coexistence: Measured | None = None
     """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which flows of the recommended algorithm compete with flows of others, for several
-    combinations of flows."""
+    """Runs in which the recommended algorithm competes with another algorithm, under several
+    conditions, such as different numbers of flows."""
     weights: Weights | None = None
     """Weight of each network setting, if each setting is a class of users. If None, the weights are
     equal."""
@@ -145,7 +145,7 @@ def answers(
 
 
 def check_baseline(found: Answers, baseline: str) -> None:
-    """Raise an ArgumentError unless the algorithm `baseline` was run in the compared runs."""
+    """Raise an ArgumentError if the algorithm `baseline` is not one of the compared algorithms."""
     names = contestants_of(each.comparison for each in found.settings)
     if baseline not in names:
         remedy = f"these results contain only {', '.join(names)}"
@@ -153,7 +153,7 @@ def check_baseline(found: Answers, baseline: str) -> None:
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Read the additional evidence for a decision from the subfolders of the results' folder."""
+    """Read the additional evidence for a decision from subfolders of the results' folder."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 
@@ -166,7 +166,10 @@ def answer(
     scenario: Mapping[str, Any] | None,
     knowledge: Knowledge,
 ) -> Decision:
-    """Decide which algorithm is best for a goal in one network setting, from all evidence."""
+    """Decide which algorithm is best for a goal in one network setting.
+
+    The decision uses all available evidence.
+    """
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
         decision = replace(decision, is_measured=True)
@@ -218,7 +221,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add the results on similar networks and of competing flows to a decision."""
+    """Return a decision to which results on similar networks and on competing flows are added."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,
@@ -255,7 +258,7 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str:
-    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio cell (`lte`).
+    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio such as `lte`.
 
     `trace` is the class of recorded links, and of wired links whose rate varies.
     """

@@ -29,7 +29,7 @@ _NOT_RECORDED = {
 class Comparison:
     """The algorithms or variants compared in one network setting, with their measured values.
 
-    Each array contains the values of one quantity, with one entry for each repetition, in order.
+    Each array in `values` contains one quantity, with one entry for each repetition, in order.
     An entry is NaN if the algorithm has no run in this repetition, or if the quantity was not
     measured in the run.
     """
@@ -64,7 +64,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names, even if another algorithm sent its data."""
+        """Return the study's name of an algorithm: "bbr" for example, for "bbr (sent by cubic)"."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -104,7 +104,10 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return an algorithm's mean of a column, with its confidence interval, or None."""
+        """Return the mean of a column over an algorithm's runs, with its confidence interval.
+
+        Return None if the column has no values.
+        """
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)

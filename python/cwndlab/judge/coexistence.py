@@ -275,7 +275,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return the algorithm whose flows are starved (see `STARVING_SHARE`), or None."""
+    """Return the algorithm whose flows are starved (see `STARVING_SHARE`); None if none are."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

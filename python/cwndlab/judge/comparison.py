@@ -1,4 +1,4 @@
-"""Convert results into comparisons of algorithms, in which equal repetitions form pairs.
+"""Convert results into comparisons of algorithms, with one value for each repetition.
 
 The compared items are the *contestants*. Contestants are the levels of the factor `variant` if
 the study has this factor (for example, the variants of a paper), otherwise the algorithms. A
@@ -172,7 +172,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return a table with one row for each algorithm in each run, which combines its flows."""
+    """Return a table with one row for each algorithm in each run; a row combines several flows."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

@@ -46,7 +46,7 @@ ZONE = 0.03
 """Differences in utility below this value, the indifference zone, are negligible."""
 
 SURE = 0.9
-"""A decision is called sure if the lowest of its known probabilities is at least this value."""
+"""A decision is called sure if the lowest of its probabilities is at least this value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class DirectionComparisons:
     """Comparisons of algorithms in all network settings, for one direction of the data."""
 
     name: str
-    """Direction of the data, `forward` or `reverse`, as in the column `direction` of flows."""
+    """Direction of the data, as named in the table of flows: `forward` or `reverse`."""
     comparisons: tuple[Comparison, ...]
 
     @property

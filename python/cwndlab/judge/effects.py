@@ -99,7 +99,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return the settings at each level of a factor.
+    """Return, for each level of a factor, the network settings with this level.
 
     A combination of the other factors is omitted unless it was run at every level.
     """

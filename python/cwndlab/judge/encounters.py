@@ -133,7 +133,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the runs of each candidate: with the neighbour, with its own flows, and alone.
+    """Return the runs of each candidate: with the neighbour, with the candidate itself, and alone.
 
     For the mix `PLAIN`, there are additional runs in which the neighbour sends short files.
     """
@@ -222,7 +222,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run in which one flow of `algorithm` sends alone over the link as in `mix`."""
+    """Return the run in which one flow of `algorithm` sends alone, with the queue of `mix`."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 

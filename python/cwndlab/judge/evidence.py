@@ -185,7 +185,10 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation over runs of each utility minus the utility of `choice`."""
+    """Return how much each algorithm's lead over the algorithm `choice` varies between runs.
+
+    The lead is a difference in utility. The result is the standard deviation of the lead.
+    """
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))

@@ -52,7 +52,10 @@ class Goal:
 
 
 def share_given(price: float) -> float:
-    """Return the share of throughput that a user would give up to halve the delay, at a price."""
+    """Return the fraction of throughput that a user would give up to halve the delay.
+
+    `price` is the weight of the delay in the user's utility (see `Goal.price`).
+    """
     return float(1.0 - 2.0**-price)
 
 

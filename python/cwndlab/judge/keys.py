@@ -44,7 +44,7 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range whose ends are two multiples of the value in a link's description."""
+    """A range from one multiple of a link's value to another multiple of this value."""
 
     low_times: float
     high_times: float
@@ -82,7 +82,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction (0 to 1) of the range, on a linear or log scale."""
+        """Return the value at a fraction (0 to 1) of the range, on its linear or log scale."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:

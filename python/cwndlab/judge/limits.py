@@ -101,7 +101,7 @@ class Recorded(Protocol):
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return, for each flow, the run, the main limit, and the fraction of time for each limit.
+    """Return a table with the main limit of each flow, and the fraction of time for each limit.
 
     If `runs` is None, use all runs. Flows without a time series and flows whose sender recorded no
     clocks are omitted.

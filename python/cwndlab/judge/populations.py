@@ -150,7 +150,7 @@ def expand(
 def networks_of_draws(
     population: Population, draws: int, seed: int
 ) -> list[list[tuple[dict[str, Any], float]]]:
-    """Return the networks of each draw: a named level of a study's factor, and its weight.
+    """Return the networks of each draw: named levels of a study's factor, with their weights.
 
     If the classes are users, a draw has one network for each class. If the classes are estimates
     of one network, a draw is one network: each estimate is used in proportion to its probability.

@@ -151,7 +151,9 @@ def checked(record: _Record) -> _Record:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability that the challenger is better, and its mean lead with 90 % interval.
+    """Return the probability that the challenger is better, and statistics of its lead.
+
+    The statistics are the mean of the lead and the ends of its 90 % interval.
 
     Args:
         differences: for each network, the challenger's utility minus the baseline's.

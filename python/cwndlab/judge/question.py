@@ -19,7 +19,7 @@ NETWORKS = "networks"
 COEXISTENCE = "coexistence"
 """Subfolder of the results that contains runs in which several flows share the link."""
 MIXES = "mixes"
-"""Subfolder of the results that contains runs of several mixes of competing flows."""
+"""Subfolder of the results that contains runs with several combinations of competing flows."""
 DRAWS = "draws.json"
 """File in the subfolder `NETWORKS` that contains the randomly drawn values of the networks'
 keys."""

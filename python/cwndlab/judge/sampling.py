@@ -31,7 +31,7 @@ class Draw:
 
     name: str
     changes: Mapping[str, Any]
-    """Study keys that the drawn network changes, by path: `{"link.server": "23.1 ms"}`."""
+    """Values that this network gives to study keys, by path: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
     """Random value of each uncertain property: a number, or the name of a choice."""
 

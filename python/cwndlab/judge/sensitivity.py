@@ -111,7 +111,7 @@ def flips(
     tried: list[tuple[str, _Rule, Floats]] = []
     for name, values in keys.items():
         if len(values) != len(kept):
-            msg = f"{name} has {len(values)} values for {len(kept)} draws"
+            msg = f"the key {name} has {len(values)} values for {len(kept)} draws"
             raise ValueError(msg)
         column = np.asarray(values)[kept]
         rule = _best_rule(leads, column, is_log=name in logarithmic)
@@ -263,7 +263,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule (see `_Rule`) that gains the most utility; None if no rule gains any."""
+    """Return the rule (see `_Rule`) that gains the most utility; None if no rule gains utility."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"

@@ -1,4 +1,4 @@
-"""Describe the simulated sender: TCP stack, buffers, pacing, queueing discipline, offload."""
+"""Describe the simulated sender: TCP stack, buffers, pacing, queueing discipline and offload."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return a column of response times; if no response arrived, the time spent waiting."""
+    """Return an expression for a response time, or for the time waited if no response arrived."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -215,7 +215,7 @@ def _call_gain() -> pl.Expr:
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a measure of a run's call as a column for the other flows of the run."""
+    """Return an expression that copies a measure of a call to the other flows of the same run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

@@ -70,7 +70,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """Class of users that loses the most with this recommendation, or None."""
+        """Class of users that loses the most with this recommendation; None if all lose little."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the history of runs, with names of machines and IP addresses replaced."""
+        """Return the table `history`, with names of machines and IP addresses replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

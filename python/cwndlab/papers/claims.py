@@ -210,12 +210,12 @@ class _StudyOfClaims(Model):
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions in which the sender in the paper ran the variant.
+    """Directions of the data in which, in the paper, the sender ran the variant.
 
-    In other directions, a difference is not attributed to the algorithm.
+    In other directions, a difference between variants is not attributed to the algorithm.
     """
     is_deterministic: bool = False
-    """Whether the study contains no randomness, so that one run is enough."""
+    """True if nothing in the study is random, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of factors that select the runs for all parts of claims; a part may set other
     levels."""
@@ -249,7 +249,7 @@ def load_claims(paper_id: str) -> Claims:
 
     Raises:
         UnknownNameError: cwndlab contains no claims of a paper with this name.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the claims is invalid; the message names the line.
     """
     return parse_claims(claims_file(paper_id), paper_id)
 

@@ -42,7 +42,7 @@ class Evidence(Protocol):
 
 
 class PaperTables:
-    """The tables in a paper, with a single number in each cell."""
+    """A source of numbers from a paper's tables, with at most one number for each cell."""
 
     def __init__(self, paper: Paper) -> None:
         """Create a source of numbers from a paper's tables."""
@@ -69,7 +69,7 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Runs of cwndlab, with one number for each table cell and repetition."""
+    """A source of numbers from cwndlab's runs, with one number for each cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
         """Create a source of numbers from the results of cwndlab's study."""
@@ -162,7 +162,10 @@ class ReplacedVariants:
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers for a cell, of the replacing variant if its variant is replaced."""
+        """Return the numbers for a cell of a paper's table; None if there are no numbers.
+
+        If the variant of the cell is replaced, return the numbers of the replacing variant.
+        """
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 

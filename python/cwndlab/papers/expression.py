@@ -26,7 +26,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cell of a table, which is identified by its variant, direction and row."""
+    """The variant, direction and row that identify a cell of a table."""
 
     variant: str
     direction: str | None = None

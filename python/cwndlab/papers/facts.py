@@ -38,13 +38,13 @@ def _as_number(value: object) -> object:
 LevelText = Annotated[str, BeforeValidator(_as_level)]
 """A level of a factor as text; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number that was read from the paper, or the two ends of a range that the paper states."""
+"""The two ends of a range that the paper states; a single number is stored as two equal ends."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A formula that contains only numbers from the paper."""
 
 
 class PaperFigure(Model):
-    """A figure in the paper: the variants whose windows it shows, and its time range."""
+    """A figure in the paper that shows congestion windows of variants in a range of times."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure in the paper with distributions or means, which cwndlab draws from its own runs."""
+    """A figure in the paper that shows distributions or means, and that cwndlab draws, too."""
 
     name: str
     title: str
@@ -233,7 +233,7 @@ def load_paper(paper_id: str) -> Paper:
 
     Raises:
         UnknownNameError: cwndlab contains no paper with this name.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the facts is invalid; the message names the line.
     """
     return parse_paper(facts_file(paper_id), paper_id)
 

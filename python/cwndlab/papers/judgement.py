@@ -1,11 +1,12 @@
 """Decide the claims of a paper by the numbers in its tables and by cwndlab's runs.
 
 A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
-bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a
+bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval contains a
 bound. A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is
-applied over the claims of the paper: while k claims are open, each is tested at a confidence of 1
-- 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study, one run is
-enough. The numbers in the paper have no spread and are compared directly with the bounds.
+applied over the claims of the paper: while k claims are undecided, each of them is tested at a
+confidence of 1 - 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study,
+one run is enough. The numbers in the paper have no spread and are compared directly with the
+bounds.
 
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
@@ -85,7 +86,7 @@ class Judgement:
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """Short description of the evidence that decided the claim."""
+    """Text: the number of parts of the claim with each verdict, and any missing runs."""
 
     @property
     def is_half_known(self) -> bool:
@@ -227,7 +228,7 @@ class _Nothing:
 
 
 class _Open:
-    """A part of a claim and its evidence, which can be tested at any significance level."""
+    """A part of a claim that can be tested at any significance level, and its evidence."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ def inference_file(paper_id: str) -> TomlSource:
     """Read the file that states how the network of a paper is inferred.
 
     Raises:
-        UnknownNameError: cwndlab contains no paper with this name, or no such file for this paper.
+        UnknownNameError: cwndlab contains no paper with this name, or cannot infer its network.
     """
     return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network cwndlab can infer")
 

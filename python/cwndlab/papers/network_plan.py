@@ -45,7 +45,7 @@ class PaperPlan(Model):
     """Columns of the paper's tables from which the network is inferred; the other columns are
     predicted."""
     tables: tuple[str, ...]
-    """Names of the paper's tables that are used."""
+    """Names of those tables of the paper from which numbers are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
     """For each factor of the study (the key), the levels that are simulated. If a factor is not
     listed, all of its levels are simulated."""
@@ -70,7 +70,7 @@ def load_plan(paper_id: str) -> PaperPlan:
 
     Raises:
         UnknownNameError: cwndlab contains no plan for this paper.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the plan is invalid; the message names the line.
     """
     return checked(inference_file(paper_id), PaperPlan)
 

@@ -50,7 +50,7 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """True if cwndlab's value is close enough to the paper's; False if it is missing."""
+        """True if cwndlab's value is within the tolerance; False if cwndlab has no value."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
@@ -62,7 +62,7 @@ def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Readin
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
-        msg = f'unknown measure "{check.measure}"; known are {", ".join(MEASURES)}'
+        msg = f'unknown measure "{check.measure}"; known measures: {", ".join(MEASURES)}'
         raise ValueError(msg)
     ours = measure(series, check.at)
     is_window = check.unit == "packets"

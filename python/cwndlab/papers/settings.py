@@ -2,7 +2,8 @@
 
 A variant is an algorithm with a TCP stack profile and changes to this profile. If two variants of
 a study differ in exactly one setting, their curves show the effect of this setting. A report uses
-these pairs to decide whether curves differ because of congestion control or for another reason.
+such pairs of variants to decide whether curves differ because of congestion control or for another
+reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -132,7 +132,7 @@ def paper_values(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Return a Polars expression that selects flows whose run has this level of a factor."""
+    """Return a Polars expression that selects flows whose run has a given level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 

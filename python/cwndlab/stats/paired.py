@@ -175,7 +175,10 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference over pairs by flipping signs, exactly for up to 14 pairs."""
+    """Test whether the mean difference over pairs is zero, by flipping signs of differences.
+
+    For up to 14 pairs, all patterns of signs are tried; for more pairs, random patterns.
+    """
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:

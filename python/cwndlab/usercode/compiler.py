@@ -102,7 +102,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return the path of the shared object and of the source, by name.
+    """Compile programs; return, by name, the paths of each shared object and of its source file.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
@@ -200,7 +200,7 @@ def run(
 ) -> str:
     """Run a command of the compiler in a sandbox, and return its output.
 
-    The command can read the folders of the system, cwndlab's headers and `sources`. It can write
+    The command can read the folders of the system, cwndlab's headers and `sources`, and can write
     only to the folder `into` and to a temporary folder. The time, memory and output of the command
     are limited (`crates/sandbox`).
 

@@ -71,7 +71,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """Kill the process, even if another thread waits for an answer of the process."""
+        """Kill the process, even if another thread waits for an answer from the process."""
         process = self._process
         if process is not None:
             process.kill()

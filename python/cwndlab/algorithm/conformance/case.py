@@ -1,4 +1,4 @@
-"""Define test cases of a draft, with their checks and outcomes."""
+"""Define test cases of an Internet-Draft, with their checks and outcomes."""
 
 from __future__ import annotations
 

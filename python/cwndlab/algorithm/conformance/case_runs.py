@@ -24,7 +24,7 @@ _SAMPLES = {"samples": "1 ms", "events": True}
 
 
 class CaseRuns(Protocol):
-    """The simulator or the kernel on which test cases run their only connection."""
+    """The simulator or the kernel on which test cases execute their runs."""
 
     attempts: int
     """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Executes runs on a stock kernel in a virtual machine; equal requests give equal results."""
+    """Executes runs on a stock kernel in a virtual machine; equal runs give equal results."""
 
     attempts = 3
 
