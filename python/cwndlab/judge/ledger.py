@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
 """Predictions that were compared with published measurements of real networks."""
-_REMEDY = "name a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
+_REMEDY = "choose a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,5 +61,5 @@ def read_question(folder: Path) -> Question | None:
     try:
         return Question(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        msg = f"{path}: damaged ({error}); remove the file, or run `cwndlab advise` again"
+        msg = f"{path}: the file is damaged ({error}); remove it, or run `cwndlab advise` again"
         raise ResultsError(msg) from None

@@ -98,8 +98,8 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "video", "duration": "60 s", "warm_up": "0 s"},
                 VIDEO,
                 ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
-                "rates of Apple's HLS Authoring Specification; the client of Huang and others, "
-                "SIGCOMM 2014; weights of Mao and others, SIGCOMM 2017",
+                "encoding rates from Apple's HLS Authoring Specification; video client from Huang "
+                "and others, SIGCOMM 2014; weights from Mao and others, SIGCOMM 2017",
             ),
             Use(
                 "rpc",

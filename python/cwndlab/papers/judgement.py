@@ -142,10 +142,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims of a paper by the paper's tables and by cwndlab's runs.
-
-    `is_calibrated` is a function that checks whether a parameter of the link is calibrated.
-    """
+    """Decide all claims by `tables` and `runs`; `is_calibrated` checks a parameter of the link."""
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -320,11 +317,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return the numbers from which a part of a claim is computed.
-
-    The array has a row for each repetition and a column for each table cell. Return None if the
-    evidence has no numbers for a cell.
-    """
+    """Return a part's numbers: a row per repetition, a column per cell; None if any are missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -359,10 +352,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return the verdict on a claim from the verdicts on its parts.
-
-    The claim fails if one part fails, and holds if all tested parts hold.
-    """
+    """Return a claim's verdict: it fails if one part fails, and holds if all tested parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

@@ -61,7 +61,7 @@ def inferred_claims(claims: Claims, fit: PaperFit, results: FlowResults) -> list
     Args:
         claims: the claims of the paper.
         fit: the inferred networks.
-        results: the runs of the study of possible networks.
+        results: the runs of the study that simulates the possible networks.
     """
     runs = PaperRuns(claims, _OnNetworks(results, fit.inferred.places.tolist()))
     given = {identifier(name) for name in fit.networks.plan.training}

@@ -107,7 +107,7 @@ class PaperFit:
 def table_numbers(
     tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
 ) -> list[TableNumber]:
-    """Return each number of a paper's tables, and cwndlab's number on each network.
+    """Return each number of a paper's tables, with cwndlab's value of the number on each network.
 
     Numbers of variants and rows that were not simulated are left out.
 
