@@ -121,7 +121,7 @@ class Decision:
     networks: Networks | None = None
     """Results on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """How often earlier advice agreed with measurements of real networks; None if it was never
+    """How often earlier advice agreed with measurements of real networks; None if no advice was
     compared with measurements."""
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
@@ -170,7 +170,7 @@ class Decision:
     def sure(self) -> float | None:
         """The lowest of the probabilities *repeatable*, *robust* and *reality*.
 
-        An unknown *reality* is ignored; the result is None if one of the other two is unknown.
+        An unknown *reality* is ignored; the result is None if *repeatable* or *robust* is unknown.
         """
         if self.repeatable is None or self.robust is None:
             return None

@@ -47,7 +47,7 @@ class Need:
     """Standard deviation of the differences between paired runs, in percent; None for fewer than
     two pairs."""
     repetitions: int | None
-    """Required number of repetitions; None if it is unknown or too large."""
+    """Required number of repetitions; None if the number is unknown or above 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the seconds that a run needs beyond its duration, estimated from the pilot study."""
+    """Return how many seconds a run takes in addition to its duration, from the pilot study."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -1,4 +1,4 @@
-"""Register a prediction before a trial, so that it cannot be changed later."""
+"""Register a prediction before a trial, so that the prediction cannot be changed later."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a level as expressions write it: with underscores for signs and spaces."""
+    """Return a level's name as written in expressions: with underscores for signs and spaces."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

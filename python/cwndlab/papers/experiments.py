@@ -1,8 +1,8 @@
 """Find out why cwndlab's results differ from a paper's, by changing one thing in the study.
 
-An experiment starts from a claim that does not hold. In the runs that test the claim, it replaces
-levels of a factor, or a variant. The values of the claim are computed from the changed runs and
-tested against the same bounds, each at a significance level of 5 %:
+An experiment starts from a claim that does not hold. In the runs that test the claim, the
+experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
+changed runs and tested against the same bounds, each at a significance level of 5 %:
 
 - the change *explains* the difference if all values were measured and hold with the change;
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,

@@ -32,7 +32,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class InferredClaim:
-    """A claim of a paper, and the probability that it is true on an inferred network."""
+    """A claim of a paper, and the probability that the claim is true on an inferred network."""
 
     claim: Claim
     probability: float | None

@@ -45,7 +45,7 @@ class TableNumber:
     column: str
     low: float
     high: float
-    """Upper end of the range that the paper prints; equal to `low` if it prints a single number."""
+    """Upper end of the range that the paper prints; equal to `low` for a single number."""
     simulated: Floats
     """Natural logarithm of cwndlab's number on each network; NaN if a run failed."""
 
