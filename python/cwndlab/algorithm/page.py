@@ -1,4 +1,4 @@
-"""Describe an algorithm: its comment, its parameters, and a plot of its congestion window."""
+"""Describe an algorithm: its C file's comment, its parameters, and a plot of its window."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Page:
         return tuple(dict.fromkeys(self.algorithm.phases[1:]))
 
     def draw(self, out: Path) -> Path:
-        """Plot congestion window and slow-start threshold to a file, and return the file's path.
+        """Plot the congestion window and the slow-start threshold; return the path of the file.
 
         Raises:
             AlgorithmError: the extension of the file name is not supported.

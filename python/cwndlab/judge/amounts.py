@@ -1,4 +1,4 @@
-"""Write the amounts in the sentences of a decision: differences, changes and prices."""
+"""Convert differences, relative changes and prices of delay to text for sentences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def change(bounds: Bounds) -> str:
 
 
 def given(low: float, high: float) -> str:
-    """Express a range of prices of delay as the share of throughput that a user would give up."""
+    """Return a range of prices of delay as text, such as "3.4 % to 12 %".
+
+    The text states the share of throughput that a user would give up to halve the delay.
+    """
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:

@@ -1,4 +1,4 @@
-"""Decide which algorithm is best, for each network setting and data direction of a study."""
+"""Decide which algorithm is best, for each network setting and direction of data of a study."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """Interface of results that are stored in a folder."""
+    """Results that are stored in a folder."""
 
     @property
     def path(self) -> Path:
@@ -39,20 +39,23 @@ class Measured(WithSeries, Protocol):
 
 
 class Answerable(Measured, Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     def beside(self, name: str) -> Measured | None:
         """Return the results in the subfolder `name`; None if the subfolder has no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario for one combination of factor levels, or None if it is unknown."""
+        """Return the scenario with the given factor levels; None for imported results."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue size for one combination of factor levels; None if it is not fixed."""
+        """Return the queue size of the slowest wired link in the scenario with these factor levels.
+
+        Return None for imported results, or if the queue has no fixed size.
+        """
 
 
 BASELINE = "cubic"
-"""Default baseline: the congestion control algorithm that most hosts use."""
+"""Algorithm with which the others are compared by default: CUBIC, which most hosts use."""
 
 CLASS = "users"
 """Name of the study factor whose levels are classes of users."""
@@ -60,7 +63,7 @@ CLASS = "users"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decision, and the comparison of runs on which the decision is based."""
+    """A decision on the best algorithm, and the comparison of runs on which it is based."""
 
     decision: Decision
     comparison: Comparison = field(repr=False)
@@ -68,10 +71,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions for one goal: one decision for each setting, and one for all settings combined."""
+    """Decisions on the best algorithm for one goal of a user.
+
+    There is one decision for each network setting, and one for all settings combined.
+    """
 
     settings: tuple[Answer, ...]
-    """Decisions for each network setting and direction of the data, in the order of the study."""
+    """One decision for each network setting and direction of data, in the order of the study."""
     together: Decision
     """Decision for all network settings combined."""
 
@@ -85,9 +91,11 @@ class Knowledge:
     coexistence: Measured | None = None
     """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which the recommended algorithm competes with others, in several mixes of flows."""
+    """Runs in which the recommended algorithm competes with another algorithm, under several
+    conditions, such as different numbers of flows."""
     weights: Weights | None = None
-    """Weights of the settings, if each setting is a class of users. If None, weights are equal."""
+    """Weight of each network setting, if each setting is a class of users. If None, the weights are
+    equal."""
 
 
 def answers(
@@ -97,7 +105,7 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide which algorithm is best for a goal, in each setting.
+    """Decide which algorithm is best for a user's goal, in each network setting.
 
     Return None if there are no results. If `goal` is None, choose a default goal that fits the
     quantities measured in the first setting. The evidence in `knowledge` concerns the whole study,
@@ -137,7 +145,7 @@ def answers(
 
 
 def check_baseline(found: Answers, baseline: str) -> None:
-    """Raise an ArgumentError unless the answers compare the algorithms with `baseline`."""
+    """Raise an ArgumentError if the algorithm `baseline` is not one of the compared algorithms."""
     names = contestants_of(each.comparison for each in found.settings)
     if baseline not in names:
         remedy = f"these results contain only {', '.join(names)}"
@@ -145,7 +153,7 @@ def check_baseline(found: Answers, baseline: str) -> None:
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return the additional evidence for a decision from subfolders of the results."""
+    """Read the additional evidence for a decision from subfolders of the results' folder."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 
@@ -158,7 +166,10 @@ def answer(
     scenario: Mapping[str, Any] | None,
     knowledge: Knowledge,
 ) -> Decision:
-    """Decide which algorithm is best for a goal in one setting, with all available evidence."""
+    """Decide which algorithm is best for a goal in one network setting.
+
+    The decision uses all available evidence.
+    """
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
         decision = replace(decision, is_measured=True)
@@ -177,9 +188,10 @@ def answer_together(
     baseline: str,
     knowledge: Knowledge,
 ) -> Decision | None:
-    """Decide which algorithm is best for all settings combined; each setting is a class of users.
+    """Decide which algorithm is best for all network settings combined.
 
-    Return None for a single setting, or if the settings do not compare the same algorithms.
+    Each setting counts as a class of users. Return None for a single setting, if the settings do
+    not compare the same algorithms, or if the weights belong to other classes.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -209,7 +221,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return a decision with results on similar networks and on competing flows added."""
+    """Return a decision to which results on similar networks and on competing flows are added."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,
@@ -220,7 +232,10 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return the results of the recommended algorithm competing with CUBIC and with itself."""
+    """Return the results of runs in which flows of the recommended algorithm compete.
+
+    The competing flows are flows of CUBIC or further flows of the recommended algorithm.
+    """
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()
@@ -230,7 +245,10 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 def _networks(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
-    """Return the result on similar networks, or None if no similar networks were simulated."""
+    """Return how well the recommended algorithm performs on similar networks.
+
+    Return None if no similar networks were simulated.
+    """
     beside = knowledge.networks
     if beside is None or decision.first is None:
         return None
@@ -240,7 +258,7 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str:
-    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio cell (`lte`).
+    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio such as `lte`.
 
     `trace` is the class of recorded links, and of wired links whose rate varies.
     """
@@ -255,7 +273,7 @@ def class_of(scenario: Mapping[str, Any]) -> str:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return a default goal, such as throughput, for which the study measured the quantities."""
+    """Return a default goal, such as throughput, whose quantities the study measured."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

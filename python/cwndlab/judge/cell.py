@@ -1,4 +1,4 @@
-"""Hold the measurements of all algorithms that a study compares in one network setting."""
+"""Define the measured values of all algorithms that a study compares in one network setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns for which the geometric mean is used, because ratios of their values matter."""
+"""Columns that are averaged by the geometric mean, because ratios of their values matter."""
 
 CONTESTANT = "contestant"
 """Name of the column that identifies the algorithm or variant to which a flow belongs."""
@@ -29,7 +29,7 @@ _NOT_RECORDED = {
 class Comparison:
     """The algorithms or variants compared in one network setting, with their measured values.
 
-    Each array contains the values of one quantity, with one entry for each repetition, in order.
+    Each array in `values` contains one quantity, with one entry for each repetition, in order.
     An entry is NaN if the algorithm has no run in this repetition, or if the quantity was not
     measured in the run.
     """
@@ -43,13 +43,14 @@ class Comparison:
     """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """For each compared algorithm, the keys of the runs from which its values are computed."""
+    """For each compared algorithm, the keys (identifiers) of the runs from which its values are
+    computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
     """Flow numbers (the column `flow`) of the flows of each compared algorithm."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """For each compared item whose data a different algorithm sent, the algorithm that the study
-    names."""
+    """Names of those compared algorithms whose data another algorithm sent, such as "bbr (sent by
+    cubic)". Each name is mapped to the algorithm that the study names: `bbr` in this example."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""
@@ -63,7 +64,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names, even if another algorithm sent the data."""
+        """Return the algorithm named in the study, such as "bbr" for "bbr (sent by cubic)"."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -74,7 +75,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The levels of the study's factors in this network setting, as one text."""
+        """The levels of the study's factors in this network setting, as one line of text."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
@@ -84,7 +85,7 @@ class Comparison:
 
     @property
     def is_deterministic(self) -> bool:
-        """True if several repetitions were run and all repetitions gave the same values."""
+        """True if each algorithm had the same goodput in all of several repetitions."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
@@ -103,7 +104,10 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the mean over runs with its confidence interval, or None without values."""
+        """Return the mean of a column over an algorithm's runs, with its confidence interval.
+
+        Return None if the column has no values.
+        """
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)
@@ -118,8 +122,8 @@ class Comparison:
     def best(self, column: str) -> str | None:
         """Return the algorithm with the best mean of a column.
 
-        The result is None if neither high nor low values of the column are better, or no algorithm
-        has a mean.
+        Return None if no algorithm has values, or if the column does not say whether higher or
+        lower values are better.
         """
         better = quantity(column).better
         if better is Better.NEITHER:
@@ -135,7 +139,10 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Return the difference between two algorithms over pairs of runs; None without pairs."""
+        """Return the difference between two algorithms in a column, computed from pairs of runs.
+
+        Return None if there are no pairs.
+        """
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -157,16 +164,16 @@ class Comparison:
         )
 
     def representative_runs(self) -> dict[str, str]:
-        """Return the key of the most representative run of each algorithm."""
+        """Return the key of each algorithm's most representative run (see `representative_run`)."""
         found = {name: self.representative_run(name) for name in self.contestants}
         return {name: run for name, run in found.items() if run is not None}
 
     def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
         """Return the rows of the representative runs; the column `contestant` names the algorithm.
 
-        `read` returns the rows of a table, as `Results.samples` does. Each algorithm receives the
-        rows of its own flows and the rows that concern all flows. A table that was not recorded
-        has no rows.
+        `read` is a function that returns the rows of a table, such as `Results.samples`. The result
+        contains, for each algorithm, the rows of its flows and the rows that concern all flows. The
+        result is empty if the table was not recorded.
         """
         runs = self.representative_runs()
         rows = read(run=list(runs.values()))

@@ -1,4 +1,4 @@
-"""Compute how an algorithm's flows affect competing flows, and vice versa.
+"""Compute how flows of two competing algorithms affect each other.
 
 *Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""A flow is starved if its goodput is below this fraction of its fair share."""
+"""A flow is starved if its goodput is below this fraction of its fair (equal) share."""
 
 
 class Metric(StrEnum):
@@ -47,7 +47,7 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni correction: four inter
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric of a flow, from -1 to 1; 0 means that competition has no effect."""
+    """Fraction by which competition makes each metric of a flow worse; negative if it helps."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
@@ -73,8 +73,8 @@ class Coexistence:
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """The harm `done` that exceeds the `accepted` harm, computed in each repetition. Negative
-    accepted harm counts as 0."""
+    """The harm `done` minus the harm `accepted`, computed in each repetition. If `accepted` is
+    negative, it counts as 0."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
@@ -99,7 +99,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics for which the whole confidence interval of the `excess` harm is above 0."""
+        """Metrics with excess harm: the whole confidence interval of `excess` is above 0."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -121,7 +121,8 @@ def judge_coexistence(
     Also compute the harm between flows of the same candidate.
 
     Args:
-        flows: one row for each flow in the runs that `encounters_of` lists for these arguments.
+        flows: one row for each flow in the runs that `encounters_of` lists for `candidates`,
+            `mixes` and `neighbour`.
             Columns are `encounter`, `repetition` and the columns of results.
         candidates: the algorithms whose coexistence is judged.
         mixes: the combinations of competing flows that were run.
@@ -137,17 +138,17 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the fraction by which competition lowers a metric whose higher values are better."""
+    """Return the harm to a metric for which higher values are better, such as throughput."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the fraction by which competition raises a metric whose lower values are better."""
+    """Return the harm to a metric for which lower values are better, such as delay."""
     return _lost_share(beside, alone)
 
 
 def _lost_share(better: Floats, worse: Floats) -> Floats:
-    """Return the difference between two values as a fraction of the larger value."""
+    """Return `better` minus `worse`, divided by the larger of the two absolute values."""
     larger = np.maximum(np.abs(better), np.abs(worse))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (better - worse) / larger
@@ -156,7 +157,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both competing algorithms in one mix, with one value for each repetition."""
+    """Metrics of both algorithms in runs with competing flows; one value for each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -166,9 +167,9 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """Return a metric's mean over one algorithm's flows, for each repetition.
+        """Return a metric's mean over one algorithm's flows, for each repetition of an encounter.
 
-        The mean is NaN if the run is missing.
+        The mean is NaN if the repetition has no run.
         """
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)
@@ -274,7 +275,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return the algorithm whose flows are starved (see `STARVING_SHARE`), or None."""
+    """Return the algorithm whose flows are starved (see `STARVING_SHARE`); None if none are."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

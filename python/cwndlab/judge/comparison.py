@@ -1,4 +1,4 @@
-"""Convert results into comparisons of algorithms, with values aligned by repetition.
+"""Convert results into comparisons of algorithms, with one value for each repetition.
 
 The compared items are the *contestants*. Contestants are the levels of the factor `variant` if
 the study has this factor (for example, the variants of a paper), otherwise the algorithms. A
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -82,10 +82,10 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test; the column `contestant` names the algorithm or variant.
+    """Return the flows under test, with a column `contestant` that names algorithm or variant.
 
-    Flows in the direction opposite to the study's are counted only if their sender ran the
-    algorithm.
+    Flows in the opposite direction to the study's are included only if their sender ran the
+    algorithm under test.
     """
     if flows.is_empty():
         return flows
@@ -105,7 +105,7 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors that distinguish settings, without the factor that is compared.
+    """Return the factors whose levels distinguish network settings; omit the compared factor.
 
     A factor does not distinguish settings if another factor determines its level. For example, the
     compared variant of a paper determines the TCP stack, and the number of stations determines the
@@ -123,7 +123,7 @@ def cell_factors(results: ResultsLike) -> list[str]:
 
 
 def contestant_factor(results: ResultsLike) -> str:
-    """Return the name of the compared factor: `variant` if the study has it, else `algorithm`."""
+    """Return the compared factor: `variant` if the study has such a factor, else `algorithm`."""
     return "variant" if "variant" in results.factors else "algorithm"
 
 
@@ -140,7 +140,7 @@ def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
-    """Add a column with each flow's algorithm or variant; keep only flows under test."""
+    """Add a column with the algorithm or variant of each flow; omit flows not under test."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return whether a different algorithm sent a flow's data than the study names."""
+    """Return an expression: true for flows that the algorithm named in the study did not send."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
@@ -172,7 +172,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return a table with the values of each algorithm in each run."""
+    """Return a table with one row for each algorithm in each run; a row combines several flows."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

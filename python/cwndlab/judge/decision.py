@@ -13,7 +13,8 @@ probability:
 - *reality*: the fraction of cases in which advice for this class of networks agreed with
   measurements of real networks.
 
-`sure` is the lowest of the three probabilities, or None if *repeatable* or *robust* is unknown.
+`sure` is the lowest of the three probabilities. If *reality* is unknown, it is ignored; if
+*repeatable* or *robust* is unknown, `sure` is None.
 """
 
 from __future__ import annotations
@@ -42,11 +43,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences in utility below this value are negligible; the value is called indifference
-zone."""
+"""Differences in utility below this value, the indifference zone, are negligible."""
 
 SURE = 0.9
-"""A decision is called sure if the lowest of its known probabilities is at least this value."""
+"""A decision is called sure if the lowest of its probabilities is at least this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """The result of one of the algorithms among which the decision chooses."""
+    """The result of one of the compared algorithms."""
 
     name: str
     score: Bounds
     """Mean utility of the algorithm over all runs."""
     behind: float
-    """Mean utility of the first recommended algorithm, minus the mean utility of `name`."""
+    """Mean utility of the first recommended algorithm, minus the mean utility of this algorithm."""
     is_good: bool
     """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Range of prices of delay (see `Goal`) at which the algorithm is nearly the best; None if no
-    such price exists."""
+    """Lowest and highest price of delay (see `Goal.price`) at which the algorithm is nearly the
+    best; None if there is no such price, or if the goal has no cost."""
     is_undominated: bool
     """True if no other algorithm has both a higher gain and a lower cost (Pareto-optimal)."""
 
     @property
     def loss(self) -> float:
-        """Fraction by which the algorithm is worth less to the user than the best algorithm."""
+        """Fraction by which the algorithm is worth less than the first recommended algorithm."""
         return -math.expm1(-self.behind)
 
 
@@ -116,12 +116,13 @@ class Decision:
     """True if it is certain for each algorithm whether it belongs to the recommended set."""
     step: Replacement | None = None
     """Changes of results when the recommended algorithm replaces the baseline; None if both are
-    the same algorithm."""
+    the same algorithm, or if one of the two has no results."""
     baseline: str | None = None
     networks: Networks | None = None
-    """Result on similar networks; None if no similar networks were simulated."""
+    """Results on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """Agreement of earlier advice with real networks; None if no advice was ever checked."""
+    """How often earlier advice agreed with measurements of real networks; None if no advice was
+    compared with measurements."""
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
@@ -141,8 +142,8 @@ class Decision:
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that no algorithm can be recommended."""
     is_explained: bool = True
-    """False if the networks were inferred from a measurement that they do not explain. In that
-    case, nothing is known about similar networks, and `networks` is None."""
+    """False if the networks were inferred from a measurement, but do not explain its results. In
+    that case, nothing is known about similar networks, and `networks` is None."""
 
     def __repr__(self) -> str:
         sure = "unknown" if self.sure is None else f"{self.sure:.2f}"
@@ -167,7 +168,10 @@ class Decision:
 
     @property
     def sure(self) -> float | None:
-        """The lowest of the three probabilities; None if *repeatable* or *robust* is unknown."""
+        """The lowest of the probabilities *repeatable*, *robust* and *reality*.
+
+        An unknown *reality* is ignored; the result is None if *repeatable* or *robust* is unknown.
+        """
         if self.repeatable is None or self.robust is None:
             return None
         checked = [] if self.reality is None else [self.reality.share]
@@ -175,7 +179,7 @@ class Decision:
 
     @property
     def is_sure(self) -> bool:
-        """True if the lowest of the decision's three probabilities is at least `SURE`."""
+        """True if `sure`, the lowest of the decision's probabilities, is at least 0.9."""
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
@@ -267,25 +271,25 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 
 def _without_choice(decision: Decision) -> Decision:
-    """Return the decision for runs in which no data arrived; it recommends no algorithm."""
+    """Remove the recommendation from a decision, because no data arrived in any run."""
     unknown = replace(decision, repeatable=None, same_set=None, good_selection=None, step=None)
     return replace(unknown, best=(), entrants=(), is_alone=False, is_idle=True)
 
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of gains and costs: a row for each algorithm, a column for each run."""
+    """Logarithms of the gain and the cost of each run, in arrays of shape (algorithms, runs)."""
 
     gain: Floats
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return the utilities of the runs: gain minus cost, as weighted by the goal."""
+        """Return the utility of each run: its gain, minus `goal.price` times its cost."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
 def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
-    """Return the gains and costs of all runs in one network setting."""
+    """Return the gains and costs that a goal defines, for all runs in one network setting."""
     gain = rows(comparison, goal.gain)
     return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 
@@ -331,7 +335,8 @@ def decide_runs(
 def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
     """Choose the set of recommended algorithms.
 
-    `utilities` has a row for each algorithm and a column for each repetition.
+    `gain` and `cost` have a row for each algorithm and a column for each repetition; `price` is the
+    weight of the cost.
     """
     return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
 
@@ -345,7 +350,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return the relative changes when an algorithm replaces another, from pairs of runs."""
+    """Return each column's relative change, over pairs of runs, if `new` replaces `old`."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -359,7 +364,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
 def step_of_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
 ) -> Replacement:
-    """Return the relative changes when an algorithm replaces another, from logarithms of runs."""
+    """Return the relative changes of gain and cost if the algorithm `new` replaces `old`."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:
@@ -370,7 +375,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Convert the mean difference of logarithms, with its interval, to a relative change."""
+    """Return the mean difference of logarithms as a relative change, with its interval."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

@@ -1,4 +1,4 @@
-"""Compare algorithms separately for uplink and downlink, in each setting and at each place."""
+"""Compare algorithms separately for uplink and downlink, in each network setting and place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class DirectionComparisons:
     """Comparisons of algorithms in all network settings, for one direction of the data."""
 
     name: str
-    """Direction of the data: `forward` or `reverse`, as in the table of flows."""
+    """Direction of the data, as named in the table of flows: `forward` or `reverse`."""
     comparisons: tuple[Comparison, ...]
 
     @property
@@ -31,7 +31,7 @@ class DirectionComparisons:
 
     @property
     def title(self) -> str:
-        """Name of the direction and of the end that sends the data, for readers."""
+        """Text that names the direction and the sender, such as "uplink (the client sends)"."""
         return "uplink (the client sends)" if self.name == "reverse" else (
             "downlink (the server sends)"
         )  # fmt: skip
@@ -64,7 +64,7 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return a sentence on the variation of goodput between places, or "" for a single place.
+    """Return a sentence on how much goodput varies between places, or "" for a single place.
 
     The sentence uses those settings in `comparisons` that differ from `comparison` only in the
     place.

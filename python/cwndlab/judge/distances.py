@@ -24,8 +24,8 @@ KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
 """Each class of distances to the server: its name and its range of one-way delays in ms."""
 FEWEST_DRAWS = 6
-"""Smallest number of drawn networks from which algorithms are recommended. It equals the smallest
-number of pairs for a recommendation from paired runs."""
+"""Smallest number of drawn networks that suffices for a recommendation. A recommendation from pairs
+of runs needs the same number of pairs."""
 
 
 def by_distance(
@@ -35,7 +35,7 @@ def by_distance(
 ) -> tuple[Distance, ...]:
     """Return the recommended algorithms for each class of distances to the server.
 
-    A class of fewer than 6 networks has no recommended algorithm.
+    No algorithm is recommended for a class with fewer than 6 drawn networks.
 
     Args:
         utilities: array of shape (algorithms, drawn networks); NaN if a run is missing.

@@ -1,9 +1,9 @@
 """Compute how a factor of a study affects each algorithm: means at each level of the factor.
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
-the rate consists of the mean results at each rate, over those delays that were run at every rate;
-in a factorial design, the differences between these means are called the main effect. The effect is
-computed separately in each repetition, because all runs of a repetition use the same random
+the rate consists of the mean results at each rate, over those delays that were run at every rate.
+(In a factorial design, the differences between these means are called the main effect.) The effect
+is computed separately in each repetition, because all runs of a repetition use the same random
 numbers. The interval of the effect is computed over repetitions.
 """
 
@@ -30,7 +30,7 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Result columns for which the effect of a factor is plotted, if the columns were measured."""
+"""Columns of results for which a factor's effect is plotted, if the columns were measured."""
 
 _LOGARITHMIC_FROM = 8.0  # smallest ratio of extreme levels for a logarithmic axis
 _READERS = (
@@ -72,7 +72,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor, or None if its levels were not run under equal conditions."""
+    """Return a factor's effect; None if fewer than two levels were run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -99,7 +99,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return the settings at each level of a factor.
+    """Return, for each level of a factor, the network settings with this level.
 
     A combination of the other factors is omitted unless it was run at every level.
     """
@@ -114,7 +114,10 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """Average over the settings in each repetition, then return the mean over the repetitions."""
+    """Return an algorithm's mean over several network settings and all repetitions.
+
+    The average over the settings is computed first, in each repetition.
+    """
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):

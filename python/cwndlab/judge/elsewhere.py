@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm is clearly better, on average, on similar networks."""
+    """Return whether another algorithm is clearly better than the first one on similar networks.
+
+    Mean utilities are compared; the first algorithm is the one recommended first for the link.
+    """
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -23,7 +26,7 @@ def is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def break_even_sentence(decision: Decision) -> str:
-    """Return a sentence on the conditions under which other algorithms are better, or ""."""
+    """Return a sentence on conditions under which another algorithm is better; empty if none."""
     networks = decision.networks
     if networks is None:
         return ""
@@ -77,7 +80,10 @@ def _range_ms(distance: Distance) -> str:
 
 
 def safest_sentence(decision: Decision) -> str:
-    """Return a sentence on the safest algorithm on similar networks, if it is clearly safer."""
+    """Return a sentence on the safest algorithm on similar networks.
+
+    The sentence is empty unless this algorithm is clearly safer than the first recommended one.
+    """
     networks, first = decision.networks, decision.first
     if networks is None or first is None or not is_safer_elsewhere(decision):
         return ""

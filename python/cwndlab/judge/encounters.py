@@ -57,7 +57,8 @@ class Mix:
     """Round-trip time of the neighbour's flows, divided by the round-trip time of the candidate's
     flows."""
     queue_bdp: float | None = None
-    """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
+    """Size of the bottleneck queue in bandwidth-delay products. If None, the size that the link
+    defines is used."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
     """True if the neighbour's flows belong to another user of the link, whose packets have a
@@ -132,7 +133,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return all runs of each candidate: against the neighbour, against itself, and alone.
+    """Return the runs of each candidate: with the neighbour, with the candidate itself, and alone.
 
     For the mix `PLAIN`, there are additional runs in which the neighbour sends short files.
     """
@@ -158,7 +159,7 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return a study of runs with competing flows (encounters).
+    """Return the document of a study that runs the given encounters (runs with competing flows).
 
     All encounters in a repetition have the same random seed.
 
@@ -198,7 +199,7 @@ def network_of(
         path: the path of the scenario.
         direction: direction of the data, `forward` or `reverse`.
         flows: one row for each flow of the runs for the mix `PLAIN`, with a column `encounter`.
-        neighbour: the algorithm whose runs without competition are used.
+        neighbour: the algorithm whose run without competing flows is used.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])
@@ -221,7 +222,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return a run with a single flow of `algorithm`, and with the mix's queue and delays."""
+    """Return the run in which one flow of `algorithm` sends alone, with the queue of `mix`."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 

@@ -1,4 +1,4 @@
-"""Evaluate runs on simulated networks that are similar to the link."""
+"""Evaluate algorithms by runs on simulated networks that are similar to the user's link."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DrawnKey:
 class DrawnNetwork:
     """A randomly drawn network: one random value for each uncertain key of the link.
 
-    For a population, it consists of one network for each class of users.
+    For a population, a draw consists of one network for each class of users.
     """
 
     keys: Mapping[str, float | str]
@@ -129,10 +129,10 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys with a break-even value, beyond which another algorithm is recommended.
+    """Return the network properties that change the recommendation, with break-even values.
 
-    The key with the largest gain comes first. `safest` is the algorithm with the highest mean
-    utility, which `flips` requires.
+    Beyond the break-even value of a property, another algorithm is better than `safest`, the
+    algorithm with the highest mean utility. The property with the largest gain comes first.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
@@ -185,7 +185,10 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation, over runs, of each algorithm's lead over the chosen one."""
+    """Return how much each algorithm's lead over the algorithm `choice` varies between runs.
+
+    The lead is a difference in utility. The result is the standard deviation of the lead.
+    """
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -193,13 +196,13 @@ def _noise(utilities: Floats, choice: int) -> Floats:
 
 
 def draws_of_link(sample: Sample) -> Draws:
-    """Return the networks that were drawn for one link."""
+    """Return, as `Draws`, the networks that were drawn for one link."""
     keys = tuple(DrawnKey(key.name, key.unit, key.is_log) for key in sample.keys)
     return Draws(keys, tuple(DrawnNetwork(dict(d.keys), {d.name: 1.0}) for d in sample.draws))
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks that were drawn for a population.
+    """Return, as `Draws`, the networks that were drawn for a population.
 
     Each entry of `levels` belongs to one draw, and maps the name of each network setting to its
     weight.
@@ -214,7 +217,7 @@ def write_draws(folder: Path, draws: Draws) -> None:
 
 
 def read_draws(folder: Path) -> Draws:
-    """Read the drawn networks that `write_draws` stored.
+    """Read the drawn networks that `write_draws` stored in a folder.
 
     Raises:
         ResultsError: the file is damaged.

@@ -2,7 +2,7 @@
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
 (`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`). For
-these keys, the study has to replace the whole list or table, which `Figures` finds.
+these keys, the study has to replace the whole list or table; `Figures` finds this list or table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Unit:
             if name in units:
                 return cls(name, units[name])
         known = ", ".join(unit for units, _ in _KINDS for unit in units)
-        msg = f'"{name}" is not a unit of a range; units are {known}'
+        msg = f'"{name}" is not a known unit; known units: {known}'
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
@@ -83,7 +83,7 @@ class Figures:
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path, in its smallest unit, or None if the path has no number."""
+        """Return the number at a path, in the smallest unit; None if there is no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return the number of path components of the value that must be replaced as a whole."""
+        """Return how many parts of a path lead to the value that a study replaces as a whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

@@ -42,7 +42,7 @@ class Goal:
     price: float
     """Weight of the cost relative to the gain; 0 if the cost does not matter."""
     missing: str
-    """Message for studies that did not measure the gain; it says how to measure the gain."""
+    """Reason that is displayed if the gain was not measured, often with a remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
     """Columns of results that show the effect of replacing the algorithm."""
 
@@ -52,7 +52,10 @@ class Goal:
 
 
 def share_given(price: float) -> float:
-    """Return the fraction of throughput that a user would give up to halve the delay."""
+    """Return the fraction of throughput that a user would give up to halve the delay.
+
+    `price` is the weight of the delay in the user's utility (see `Goal.price`).
+    """
     return float(1.0 - 2.0**-price)
 
 
@@ -169,7 +172,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of those application uses that have their own measure of quality, such as `video`."""
+"""Goals of those uses of a network that have their own measure of quality, such as `video`."""
 
 
 def goal_named(name: str) -> Goal:

@@ -1,8 +1,8 @@
 """Find the keys of a network description whose values are uncertain, and their ranges.
 
 A preset defines ranges for its assumed values. For links without such ranges, the ranges of
-`data/ranges.toml` apply. This file also contains ranges for the duration of a run, for TCP stacks
-and for queueing disciplines of the hosts.
+`data/ranges.toml` apply. `data/ranges.toml` also contains ranges for the duration of a run, for TCP
+stacks and for queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range given by two factors, by which the value in a link's description is multiplied."""
+    """A range from one multiple of a link's value to another multiple of this value."""
 
     low_times: float
     high_times: float
@@ -72,7 +72,7 @@ class Key:
 
     name: str
     basis: str
-    """The source of the range. A range without a source says "invented" and gives a reason."""
+    """The source of the range, or the word "invented" and a reason if there is no source."""
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
@@ -82,7 +82,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction (0 to 1) of the range, on a linear or log scale."""
+        """Return the value at a fraction (0 to 1) of the range, on its linear or log scale."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -108,8 +108,8 @@ class Key:
     def _along(self, target: Target, count: int, usual: int | None) -> int:
         """Return the value of `target` when the first target has the value `count`.
 
-        On a logarithmic scale, the ratio of the two targets stays the same; on a linear scale, the
-        difference.
+        On a logarithmic scale, the ratio of the two targets stays the same. On a linear scale,
+        their difference stays the same.
         """
         if not usual or target.count is None:
             return count
@@ -121,7 +121,7 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """Return the keys of a link whose values are assumptions, and all numbers of the link.
+    """Return those keys of a link whose values are assumptions, and all numbers of the link.
 
     Args:
         link: the link in the form used in study files. If the link sets a key in addition to its
@@ -155,7 +155,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Yield the paths that a link sets, including the paths for which its short keys stand."""
+    """Yield the paths of all keys that a link sets, directly or by a short key such as `speed`."""
     for path in _leaves(link.table, "link"):
         yield path
         yield from _ALSO_GIVEN.get(path.rpartition(".")[2], ())
@@ -176,7 +176,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
-    """Return the uncertain key that a range describes. `place` names the range's file in errors.
+    """Return the uncertain key that a range describes; errors name the file `place`.
 
     Raises:
         LinkError: the range cannot be read.
@@ -214,9 +214,10 @@ def _keys_of_any(
     known: set[str],
     given: Collection[str],
 ) -> Iterator[Key]:
-    """Return ranges of delay, queues and loss for a link whose preset defines no ranges.
+    """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    A queue or a loss rate that only the link itself sets is an estimate, not a known value.
+    A queue size or loss rate in the description of the link counts as an estimate; only values in
+    `given` are known.
     """
     for name, span in common.items():
         if isinstance(span, Range):
@@ -248,7 +249,7 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Return the paths of the link's queues, with the limit of each queue."""
+    """Yield the study key of each queue of the link, with the limit of the queue."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None
@@ -269,7 +270,7 @@ def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
 
 
 def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
-    """Return the wired links of the downlink, with the paths of their keys in the study."""
+    """Yield each wired link of the downlink, with the path of its keys in the study."""
     if path.kind == "wire":
         yield from zip(_wires(figures), path.forward, strict=True)
         return

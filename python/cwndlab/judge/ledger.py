@@ -1,6 +1,6 @@
 """Read and merge ledgers: lists of registered predictions and their outcomes.
 
-The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
+A ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
 prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
 twice counts once. Two different outcomes of the same prediction are an error, because merging
 would lose one of the outcomes. The package contains a ledger of predictions that were compared
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
 """Predictions that were compared with published measurements of real networks."""
-_REMEDY = "name a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
+_REMEDY = "choose a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class LedgerEntry:
         return replace(self, ended=other.ended) == other
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry as a dictionary for JSON, which is stored as one line of the ledger."""
+        """Return the entry as a dictionary for JSON; a ledger stores the dictionary as one line."""
         found: dict[str, Any] = {
             "prediction": self.prediction.to_json(),
             "verdict": self.verdict.value,
@@ -75,7 +75,7 @@ def ledger_of_user() -> Path:
 
 
 def read_ledger(path: Path) -> list[LedgerEntry]:
-    """Read the entries of a ledger; a missing file has no entries.
+    """Read the entries of a ledger; the list is empty if the file does not exist.
 
     Raises:
         ResultsError: a line is damaged, a prediction was changed after its registration, or two
@@ -98,16 +98,16 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
 
 
 def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") -> int:
-    """Add the entries that a ledger does not contain yet, and return their number.
+    """Add entries to a ledger, except those that it already contains; return the number added.
 
     Args:
         path: the file of the ledger.
-        more: the other entries.
-        name: name of the file or trial from which the other entries come.
+        more: the entries to add.
+        name: name of the file or trial from which the entries to add come.
 
     Raises:
-        ResultsError: the ledger is damaged, or states another outcome of the same prediction. The
-            ledger is then unchanged.
+        ResultsError: the ledger is damaged, or states another outcome of the same prediction; the
+            ledger remains unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.parent):

@@ -1,9 +1,9 @@
 """Compute how well the predictions in a ledger agree with the outcomes.
 
 A *question* is a network and a goal. The entries of a question compare one or more challengers
-with the same baseline. Therefore, they also order all these algorithms, by prediction and by
-measurement. *Regret* is the utility lost by following the predictions. A *bar* is the worst value
-of a score that good predictions may have.
+with the same baseline. Therefore, the entries also rank all these algorithms, both as predicted
+and as measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm
+that the predictions recommend. A *bar* is the limit that a score of good predictions must meet.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""A bin (interval of probabilities) with fewer entries than this is shown, but not checked against
-the limit (bar)."""
+"""Smallest number of entries in a bin (interval of probabilities) whose accuracy is checked. Bins
+with fewer entries are only displayed."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
@@ -35,9 +35,9 @@ MOST_GAP = 0.1
 came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
-following predictions."""
+following the predictions instead of using the best algorithm."""
 LEAST_TAU = 0.6
-"""Smallest acceptable median of Kendall's tau, which compares predicted and measured orders."""
+"""Smallest acceptable median of Kendall's tau between predicted and measured order (1 is best)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Score:
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median loss of utility from following the predictions, as a difference of natural
-    logarithms."""
+    """Median utility lost by following the predictions instead of using the best algorithm; a
+    difference of natural logarithms."""
     regret_p90: float | None
-    """90th percentile of the loss of utility from following the predictions, as a difference of
-    natural logarithms."""
+    """90th percentile of the utility lost by following the predictions instead of using the best
+    algorithm; a difference of natural logarithms."""
     tau: float | None
     """Median of Kendall's tau over all questions (network and goal) with three or more
     algorithms."""
@@ -88,14 +88,14 @@ class Score:
 
     @property
     def worst(self) -> Reliability | None:
-        """The bin with the largest `gap`; None without bins of ten or more comparisons."""
+        """The bin with the largest absolute `gap`; None if no bin has ten or more comparisons."""
         return max(self.bins, key=lambda each: abs(each.gap), default=None)
 
     @property
     def gap(self) -> float | None:
-        """Largest difference between predicted and observed share in a large enough bin.
+        """Largest difference between the predicted and the observed share of successes in a bin.
 
-        Bins of fewer than ten comparisons are ignored.
+        Bins with fewer than ten comparisons are ignored. None if no bin remains.
         """
         return None if self.worst is None else abs(self.worst.gap)
 
@@ -106,7 +106,7 @@ class Score:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Names of the limits (bars) that the predictions for this class do not meet."""
+        """Names of the requirements that the predictions for this class do not meet."""
         found = []
         if self.gap is not None and self.gap > MOST_GAP:
             found.append("probabilities")
@@ -143,7 +143,7 @@ def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
 
 
 def reliability(entries: Sequence[LedgerEntry], *, decided_only: bool = False) -> list[Reliability]:
-    """Compare predicted probabilities with outcomes, grouped by probability."""
+    """Compare predicted probabilities with outcomes, separately for intervals of probabilities."""
     known = [
         (each.prediction.probability, outcome)
         for each in entries
@@ -169,11 +169,11 @@ def scores(entries: Sequence[LedgerEntry]) -> list[Score]:
 
 
 def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
-    """Compute the score of entries.
+    """Compute the score of the predictions for one class of networks.
 
     Args:
-        name: the name of the class of networks to which the entries belong.
-        entries: the entries of a ledger.
+        name: the name of the class.
+        entries: those entries of a ledger that belong to the class.
     """
     known = [(e.prediction.probability, y) for e in entries if (y := better(e)) is not None]
     inside = [
@@ -202,7 +202,10 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
 
 
 def regret(question: Sequence[LedgerEntry]) -> float | None:
-    """Return the utility lost by following the predictions for a question; None if unknown."""
+    """Return the utility lost by following the predictions for a question (network and goal).
+
+    The loss is relative to the best measured algorithm. Return None if a measurement is missing.
+    """
     measured = {e.prediction.challenger: e.change.estimate for e in question if e.change}
     if len(measured) < len(question):
         return None
@@ -213,8 +216,9 @@ def regret(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def order(question: Sequence[LedgerEntry]) -> float | None:
-    """Return Kendall's tau (b) of the predicted and measured order of a question's algorithms.
+    """Return Kendall's tau b of the predicted and the measured order of algorithms.
 
+    Both orders contain all algorithms of a question (network and goal), including the baseline.
     Return None for fewer than three algorithms, or if all algorithms tie in one of the two orders.
     """
     if len(question) + 1 < _FEWEST_RANKED:
@@ -227,7 +231,7 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a sort key for a challenger, from its measured change or rank; baseline: 0."""
+    """Return a challenger's measured change, or a number from its rank; the baseline has 0."""
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:

@@ -1,4 +1,4 @@
-"""Determine for which fraction of time each cause limited the rate of a flow.
+"""Determine the fraction of time for which each cause limited the rate of a flow.
 
 The endpoint's clocks measure, to the nanosecond, the time for which the *receive window*, the
 *send buffer* or an idle application limited the flow (Linux has the same clocks in
@@ -6,9 +6,9 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
 - *application*: less data is in flight than the window allows, and no other cause limits the flow.
-  An application that always has data is then waiting for buffer space. This time counts as *send
-  buffer*, although the endpoint's clock for the send buffer misses it if segments leave one by one
-  as the application writes them (without segmentation offload);
+  If the application always has data, it waits for space in the send buffer, and this time counts as
+  *send buffer* (the endpoint's clock for the send buffer does not measure such waiting if segments
+  leave one by one as the application writes them, that is, without segmentation offload);
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
   so the algorithm limits the window because of something other than loss, such as delay;
 - *host queue*: one of three conditions holds: the window is full and stops growing because the
@@ -88,7 +88,7 @@ class Limit(StrEnum):
 
 
 class Recorded(Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
@@ -101,7 +101,7 @@ class Recorded(Protocol):
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return, for each flow, the run, the main limit, and the fraction of time for each limit.
+    """Return a table with the main limit of each flow, and the fraction of time for each limit.
 
     If `runs` is None, use all runs. Flows without a time series and flows whose sender recorded no
     clocks are omitted.
@@ -241,7 +241,7 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events; add refusals by the host where nothing else explains a smaller window.
+    """Add refusals by the sender's host to the events, if nothing else explains a smaller window.
 
     Return the events unchanged if the flow's record counts refusals, or if congestion marks or
     tail loss probes could explain a reduced window.

@@ -3,8 +3,8 @@
 Logarithms are computed for each flow before values are averaged over flows and runs, so that a
 starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s, and an
 unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
-algorithms, for example because the runs are too short for a single page, the measure is null: such
-runs do not show that the algorithms are equal.
+algorithms, for example because the runs are too short to load a web page, the measure is null,
+because such runs do not show that the algorithms are equal.
 """
 
 from typing import Protocol
@@ -47,10 +47,10 @@ arrived."""
 
 
 class WithSeries(ResultsLike, Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table as a lazy frame, whose rows are read when they are needed."""
+        """Return a table as a Polars lazy frame, which reads rows only when they are needed."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
@@ -74,7 +74,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def _waited(flows: pl.DataFrame) -> pl.Expr:
-    """Return the time for which a user waited for a sized transfer; null for other flows."""
+    """Return how long a user waited for a transfer of fixed size; null for other flows."""
     if not {"application", "start_s", "end_s"} <= set(flows.columns):
         return pl.lit(None, dtype=pl.Float64).alias(_WAITED_MS)
     waited_ms = 1000 * (pl.col("end_s") - pl.col("start_s")).cast(pl.Float64)
@@ -96,7 +96,7 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the columns of gain and cost for each goal whose measures are columns of `flows`."""
+    """Add a column with the gain or cost of each goal that the columns of `flows` determine."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -107,7 +107,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms from the Rust core, which are identical on all computers."""
+    """Return natural logarithms that are identical on all computers, from the Rust core."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]

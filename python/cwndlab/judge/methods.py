@@ -39,8 +39,8 @@ class Transfers:
 class MethodTable:
     """Goodput of each transfer method (row) with each algorithm (column) in equal conditions.
 
-    Effects are relative to the first method or to the first algorithm, for which no effect is
-    listed.
+    Effects are relative to the first method or to the first algorithm; these two have no effect in
+    the table.
     """
 
     conditions: str
@@ -126,7 +126,7 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether all flows use plain TCP, the method to which other methods are compared."""
+    """Return whether all flows use plain TCP, the method with which others are compared."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
@@ -142,7 +142,7 @@ def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]
 
 
 def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
-    """Return the geometric mean over one axis; the axis is kept, with length 1."""
+    """Return the geometric mean over `axis`, which has length 1 in the result."""
     means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
     return means
 

@@ -70,7 +70,7 @@ class Networks:
     is_good: float
     """Probability that, on a similar network, the recommended algorithm is nearly the best."""
     is_safest_good: float
-    """Probability that, on a similar network, the algorithm in `safest` is nearly the best."""
+    """Probability that, on a similar network, the algorithm `safest` is nearly the best."""
     regrets: Mapping[str, float]
     """Mean loss of utility with each algorithm, compared with the best algorithm on each
     network."""

@@ -1,4 +1,4 @@
-"""Estimate the cost of a measurement campaign, and how many repetitions can detect a difference.
+"""Estimate the cost of a measurement campaign, and the number of repetitions that it needs.
 
 A paired comparison needs the smallest number n of repetitions for which a two-sided t test detects
 a true difference of size `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1))
@@ -47,12 +47,12 @@ class Need:
     """Standard deviation of the differences between paired runs, in percent; None for fewer than
     two pairs."""
     repetitions: int | None
-    """Required number of repetitions; None if it is unknown or too large."""
+    """Required number of repetitions; None if the number is unknown or above 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study as planned, and the number of repetitions that the study needs."""
+    """Cost of a study with its current repetitions, and the number of repetitions it needs."""
 
     runs: int
     repetitions: int
@@ -72,7 +72,7 @@ class Plan:
 def plan_study(
     study: StudyDefinition, *, pilot: Results | None, effect: float, bits_per_sec: int | None
 ) -> Plan:
-    """Estimate the cost of a study and the repetitions that the study needs.
+    """Estimate the cost of a study, and the number of repetitions that the study needs.
 
     Args:
         study: the study whose cost is estimated.
@@ -101,7 +101,9 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs of runs, or None if this number is too large.
+    """Return the smallest number of pairs of runs that can detect a difference.
+
+    Return None if the number is above 10,000.
 
     Args:
         spread: standard deviation of the relative paired differences.
@@ -179,7 +181,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return a run's duration in seconds, or the time that it needs to transfer its files."""
+    """Return a run's duration in seconds, which is shorter if all files arrive before its end."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -188,7 +190,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the seconds that a run needs beyond its duration, estimated from the pilot study."""
+    """Return how many seconds a run takes in addition to its duration, from the pilot study."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -46,7 +46,7 @@ class Class:
     weight: float
     """Fraction of the population that belongs to the class; all fractions sum to 1."""
     weight_source: str
-    """Source of the weight; a weight without a source says "invented" and gives a reason."""
+    """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
     """Keys of the study, by path, that are set in the runs of this class of users, with their
     values."""
@@ -68,7 +68,7 @@ class Population:
     """True if the classes are estimates of a single network, and the weights are their
     probabilities."""
     is_explained: bool = True
-    """False if the networks were inferred from a measurement that they do not explain."""
+    """False if the networks were inferred from a measurement, but do not explain its results."""
 
     @property
     def meaning(self) -> Meaning:
@@ -134,7 +134,7 @@ def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Popu
 def expand(
     population: Population, draws: int, seed: int, *, given: Collection[str] = ()
 ) -> tuple[DrawnClass, ...]:
-    """Draw the same number of networks for each class, with common random numbers.
+    """Draw the same number of networks for each class of users, with common random numbers.
 
     Draw n has the same position within a range in all classes, so differences between classes are
     not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
@@ -150,7 +150,7 @@ def expand(
 def networks_of_draws(
     population: Population, draws: int, seed: int
 ) -> list[list[tuple[dict[str, Any], float]]]:
-    """Return the networks of each draw: a named level of a study's factor, and its weight.
+    """Return the networks of each draw: named levels of a study's factor, with their weights.
 
     If the classes are users, a draw has one network for each class. If the classes are estimates
     of one network, a draw is one network: each estimate is used in proportion to its probability.

@@ -1,4 +1,4 @@
-"""Register a prediction before a trial, so that it cannot be changed later."""
+"""Register a prediction before a trial, so that the prediction cannot be changed later."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class RegisteredPrediction:
     seed: int
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
-    """Duration in seconds of a return to the baseline, which checks suspected harm; 0 in plans
-    from before 29 November 2026, whose trials end at once on suspected harm."""
+    """Duration in seconds for which the trial returns to the baseline to check suspected harm. In
+    plans from before 29 November 2026, it is 0: their trials end as soon as they suspect harm."""
 
     @property
     def id(self) -> str:
@@ -151,7 +151,9 @@ def checked(record: _Record) -> _Record:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability that utility rises, and the mean and 90 % interval of its change.
+    """Return the probability that the challenger is better, and statistics of its lead.
+
+    The statistics are the mean of the lead and the ends of its 90 % interval.
 
     Args:
         differences: for each network, the challenger's utility minus the baseline's.

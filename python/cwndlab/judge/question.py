@@ -19,7 +19,7 @@ NETWORKS = "networks"
 COEXISTENCE = "coexistence"
 """Subfolder of the results that contains runs in which several flows share the link."""
 MIXES = "mixes"
-"""Subfolder of the results that contains runs of several mixes of competing flows."""
+"""Subfolder of the results that contains runs with several combinations of competing flows."""
 DRAWS = "draws.json"
 """File in the subfolder `NETWORKS` that contains the randomly drawn values of the networks'
 keys."""
@@ -34,8 +34,8 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
-    """See the attribute of the same name in `cwndlab.judge.weighing.Meaning`, which also explains
-    the next two attributes."""
+    """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
+    the attributes `are_estimates` and `is_explained`."""
     are_estimates: bool = False
     is_explained: bool = True
 
@@ -61,5 +61,5 @@ def read_question(folder: Path) -> Question | None:
     try:
         return Question(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        msg = f"{path}: damaged ({error}); remove the file, or run `cwndlab advise` again"
+        msg = f"{path}: the file is damaged ({error}); remove it, or run `cwndlab advise` again"
         raise ResultsError(msg) from None

@@ -1,9 +1,9 @@
 """Report how often advice for a class of networks agreed with real networks.
 
-The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of
-papers that measured real networks. The record counts how many claims simulated runs can confirm or
-refute, and how many of them the runs confirm. The predictions in the published ledger and in the
-user's own ledger (`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the
+`tools/make_reality.py` generates the file `data/reality.toml` from the claims of papers that
+measured real networks. The file counts the claims that simulated runs can confirm or refute, and
+the claims that the runs confirm. The predictions in the published ledger and in the user's own
+ledger (`cwndlab.judge.ledger`) are added: a measured comparison agrees with the advice if the
 advice named the better algorithm.
 """
 
@@ -29,7 +29,7 @@ _KINDS = {"wire": "wires", "trace": "links of varying rate", "wifi": "Wi-Fi"}
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A class of networks for which the published predictions lack the required quality (bar)."""
+    """A class of networks for which the published predictions are not accurate enough."""
 
     kind: str
     score: Score
@@ -37,7 +37,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Reality:
-    """Number of cases in which advice for one class of networks agreed with measurements."""
+    """How often advice for one class of networks agreed with measurements."""
 
     kind: str
     """Readable name of the class, such as "LTE"."""
@@ -45,7 +45,7 @@ class Reality:
     checked: int
     source: str
     misses: tuple[Miss, ...] = ()
-    """Classes for which published predictions lack the required quality, with their scores."""
+    """Classes for which published predictions are not accurate enough, with their scores."""
 
     @property
     def share(self) -> float:
@@ -87,7 +87,7 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return how often the published predictions came true, and which limits (bars) they miss."""
+    """Return how often the published predictions came true, and whether they are good enough."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 
@@ -122,7 +122,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Add up the agreements with measurements over several classes; count each class once."""
+    """Add up the agreements over several classes of networks; count each class only once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

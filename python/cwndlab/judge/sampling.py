@@ -31,7 +31,7 @@ class Draw:
 
     name: str
     changes: Mapping[str, Any]
-    """Study keys that the drawn network changes, by path: `{"link.server": "23.1 ms"}`."""
+    """Values that this network gives to study keys, by path: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
     """Random value of each uncertain property: a number, or the name of a choice."""
 
@@ -62,8 +62,8 @@ def vary(
         link: the link as one line of text, as a table of study keys, or as a `Link`.
         draws: number of networks to draw; equal networks are returned only once, so there can be
             fewer.
-        seed: random seed. If two links have the same key, draw n with the same seed has the same
-            position within the key's range.
+        seed: random seed. For the same seed, draw n has the same position within a key's range for
+            every link that has this key.
         given: paths of keys that the user has set, and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.
@@ -98,7 +98,7 @@ def ends(
 ) -> Sample:
     """Return networks that differ from the link in a single key.
 
-    The key has the lowest or the highest value of its range, or another choice than in the link.
+    In each network, this key has the lowest or the highest value of its range, or another choice.
     Arguments and errors are the same as for `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)

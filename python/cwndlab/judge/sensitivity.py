@@ -67,7 +67,8 @@ class Flip:
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean gain in utility from using `other` beyond the break-even value, by cross-validation."""
+    """Mean utility of `other` minus that of the recommended algorithm, beyond the break-even value;
+    computed by cross-validation."""
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
@@ -92,7 +93,7 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys that change the recommendation, with the largest gain first.
+    """Return the keys of the network that change the recommendation; the largest gain comes first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -110,7 +111,7 @@ def flips(
     tried: list[tuple[str, _Rule, Floats]] = []
     for name, values in keys.items():
         if len(values) != len(kept):
-            msg = f"{name} has {len(values)} values for {len(kept)} draws"
+            msg = f"the key {name} has {len(values)} values for {len(kept)} draws"
             raise ValueError(msg)
         column = np.asarray(values)[kept]
         rule = _best_rule(leads, column, is_log=name in logarithmic)
@@ -135,7 +136,7 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return the share of variance of the lead that each key explains, and the unexplained `rest`.
+    """Return the share of the lead's variance that each key explains, and the remaining `rest`.
 
     The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
     The share of a key is the correlation ratio over parts of the key's range that contain equal
@@ -175,8 +176,8 @@ class Weighing:
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility that a class loses with each algorithm (row), compared with the best algorithm for
-    this class (column)."""
+    """Loss of utility with each algorithm (row) in each class (column), compared with the best
+    algorithm for the class."""
     loser: str | None
     """The class that loses the most utility with the recommended algorithm; None if all losses are
     small."""
@@ -262,7 +263,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule (see `_Rule`) that gains the most utility; None if no rule gains any."""
+    """Return the rule (see `_Rule`) that gains the most utility; None if no rule gains utility."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -314,7 +315,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the gain in utility from the rule, in each held-out network that it covers."""
+    """Return the gain in utility from the best rule in held-out networks, by cross-validation."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):

@@ -1,4 +1,4 @@
-"""Describe the simulated sender: TCP stack, buffers, pacing, queueing discipline, offload."""
+"""Describe the simulated sender: TCP stack, buffers, pacing, queueing discipline and offload."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class HostDifference:
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
     """Return the settings in which this computer differs from the simulated host.
 
-    Settings whose buffers are larger on this computer are omitted.
+    Buffers that are larger on this computer than on the simulated host are omitted.
     """
     found = []
     qdisc = _read(proc / "core/default_qdisc")

@@ -35,7 +35,7 @@ _Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 
 class Verdict(StrEnum):
-    """The outcome of a trial: the prediction is confirmed or refuted, or data do not suffice."""
+    """The outcome of a trial: prediction confirmed, prediction refuted, or not enough data."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -80,7 +80,7 @@ class MeasuredChange:
 def orders(blocks: int, seed: int) -> list[bool]:
     """Return, for each block, whether the challenger's period comes first.
 
-    The challenger comes first in half of the blocks, rounded up, which are chosen at random.
+    The challenger comes first in half of the blocks (rounded up); chance decides in which.
     """
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
@@ -90,7 +90,7 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean change over blocks.
+    """Return the mean change in utility over blocks, with its interval.
 
     Return None if fewer than two blocks contain the utilities of both algorithms.
 

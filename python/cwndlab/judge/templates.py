@@ -173,5 +173,5 @@ SHARES = KEYS | {"load": "the share of airtime that other stations take"}
 
 
 def say(template: str, **values: object) -> str:
-    """Return the sentence template called `name`, with its fields filled in."""
+    """Fill the fields of the sentence template called `template`, and return the sentence."""
     return TEMPLATES[template].format(**values)

@@ -98,8 +98,8 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "video", "duration": "60 s", "warm_up": "0 s"},
                 VIDEO,
                 ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
-                "rates of Apple's HLS Authoring Specification; the client of Huang and others, "
-                "SIGCOMM 2014; weights of Mao and others, SIGCOMM 2017",
+                "encoding rates from Apple's HLS Authoring Specification; video client from Huang "
+                "and others, SIGCOMM 2014; weights from Mao and others, SIGCOMM 2017",
             ),
             Use(
                 "rpc",
@@ -197,7 +197,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return a response time, or the time spent waiting if no response arrived."""
+    """Return an expression for a response time, or for the time waited if no response arrived."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -215,7 +215,7 @@ def _call_gain() -> pl.Expr:
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a measure of a run's call as a column for the other flows of the run."""
+    """Return an expression that copies a measure of a call to the other flows of the same run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

@@ -27,7 +27,7 @@ class Meaning:
     """True if the classes are estimates of one network, and the weights are their
     probabilities."""
     is_explained: bool = True
-    """False if the networks were inferred from a measurement that they do not explain."""
+    """False if the networks were inferred from a measurement, but do not explain its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """Class of users that loses the most with this recommendation, or None."""
+        """Class of users that loses the most with this recommendation; None if all lose little."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def decide_population(
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
-    """Return the weighted mean over all classes, for each repetition."""
+    """Return the gains and costs of each repetition, as weighted means over all classes."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
     def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array

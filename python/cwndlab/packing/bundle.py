@@ -36,13 +36,13 @@ _COMPRESSED = {".parquet", ".png", ".gz"}
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
-    """Write the results, the report and all other files of the archive.
+    """Write an archive with results, report and all other files; return the archive's path.
 
     Args:
         results: the results to pack.
         out: path of the archive, which is a ZIP file.
-        is_anonymous: whether to replace IP addresses and the names of machines, radio cells and
-            operators with numbers, and to omit packet captures.
+        is_anonymous: whether to omit packet captures, and to replace IP addresses and the names of
+            machines, radio cells and operators with pseudonyms such as `host-1`.
 
     Raises:
         ResultsError: the archive cannot be written.
@@ -101,7 +101,7 @@ def _fill(
 
 
 def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of every file in the archive, except files in the folder `data`."""
+    """Yield the name and content of each file in the archive, except those in folder `data`."""
     origin = origin_of(results)
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()
@@ -122,7 +122,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """Return the content of a file with private names replaced, or None to omit the file."""
+    """Return a file's content with private names replaced; None if the file must be omitted."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

@@ -32,7 +32,7 @@ class Pseudonyms:
     """Replaces names that would reveal the person and the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create an object that replaces names, including those in `hosts`, in every text."""
+        """Create an object that replaces the names in `hosts`, and all IP addresses, in texts."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
@@ -61,7 +61,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the history of runs, with names of machines and IP addresses replaced."""
+        """Return the table `history`, with names of machines and IP addresses replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

@@ -72,7 +72,7 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """Collects the lines of a Matplotlib script, and the rows of the CSV file that it reads."""
+    """Collects the lines of a Matplotlib script, and the rows of the script's CSV file."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
@@ -90,10 +90,10 @@ class _Code(str):
 
 
 def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
-    """Return a script that draws a figure again, and its CSV file.
+    """Return the text of a script that draws a figure again, and the text of its CSV file.
 
     Args:
-        figure: the figure, whose layout need not have been computed.
+        figure: the figure; its layout is computed here.
         name: name of the script and of the CSV file, without suffix.
         title: title of the figure, for the docstring of the script.
 

@@ -82,7 +82,7 @@ warm-up; the sender measures round-trip times from acknowledgements."""
 
 
 def citations(results: Results) -> str:
-    """Return the references as text: cwndlab, reproduced study, algorithms' papers and stacks."""
+    """Return references to cwndlab, the reproduced paper, the algorithms' papers and the stacks."""
     lines = ["# Citations", "", f"- cwndlab {core.version()}."]
     paper = find_paper(results.id)
     if paper is not None:

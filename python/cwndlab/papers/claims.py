@@ -23,7 +23,7 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """One quantity on which a claim of a paper depends, and the bounds that it must meet."""
+    """One quantity on which a claim of a paper depends, and the bounds for its value."""
 
     metric: str
     """Name of a column of the table `flows`.
@@ -67,7 +67,7 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if, in cwndlab's runs, the sender used the variant, but in the paper it did not."""
+    """True if the sender used the variant in cwndlab's runs, although not in the paper."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -75,7 +75,10 @@ class _PartSettings(Model):
 
 
 class _WrittenPart(_PartSettings):
-    """An entry of a claims file; it defines one part of a claim for each combination in `each`."""
+    """An entry of a claims file.
+
+    The entry defines one part of a claim for each combination of the values in `each`.
+    """
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
@@ -169,10 +172,10 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Factor levels that select the changed runs, instead of the claim's levels."""
+    """Levels of factors that select the runs with the change; they replace the claim's levels."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change as well as those without the
-    change."""
+    """Further levels of factors; the runs with the change and the runs without it must have these
+    levels."""
     variants: dict[str, str] = Field(default={})
     """Variants that the experiment replaces (the keys), each with the variant that replaces it."""
 
@@ -196,23 +199,23 @@ class ChosenSetting(Model):
     setting: str
     """Description of the chosen setting, and of the setting that the paper states."""
     variants: dict[str, str]
-    """Variants with the paper's setting, by the name of the variant with the chosen setting."""
+    """For each variant with the chosen setting (the key), the variant with the paper's setting."""
 
 
 class _StudyOfClaims(Model):
-    """The study's names for the factors and variants that the claims mention."""
+    """The names, in the study, of the factors and variants that a paper's claims mention."""
 
     preset: str
     variants: tuple[str, ...]
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions in which the sender in the paper ran the variant.
+    """Directions of the data in which, in the paper, the sender ran the variant.
 
-    In other directions, a difference is not attributed to the algorithm.
+    In other directions, a difference between variants is not attributed to the algorithm.
     """
     is_deterministic: bool = False
-    """Whether the study contains no randomness, so that one run is enough."""
+    """True if nothing in the study is random, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of factors that select the runs for all parts of claims; a part may set other
     levels."""
@@ -237,7 +240,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """Variants with the paper's settings, by the name of the variant with chosen settings."""
+        """For each variant with a chosen setting (the key), the one with the paper's setting."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 
@@ -246,16 +249,16 @@ def load_claims(paper_id: str) -> Claims:
 
     Raises:
         UnknownNameError: cwndlab contains no claims of a paper with this name.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the claims is invalid; the message names the line.
     """
     return parse_claims(claims_file(paper_id), paper_id)
 
 
 def parse_claims(source: TomlSource, paper_id: str) -> Claims:
-    """Return the claims in a file.
+    """Return the claims that a claims file contains.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of the wrong type, or a test is not an
+        CwndlabError: a key is missing, unknown or of the wrong type, or a value is not an
             expression; the message names the line.
     """
     written = checked(source, _ClaimsFile)
@@ -305,7 +308,7 @@ def _parts(
     in the entry.
 
     Raises:
-        FieldError: the value is not an expression, or `what` has a name that is not in `each`.
+        FieldError: the value is not an expression, or `what` uses a name that is not in `each`.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}

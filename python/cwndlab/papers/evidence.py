@@ -25,7 +25,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """Interface of `cwndlab.Results`, as far as this module uses it."""
+    """Those methods of `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
@@ -42,7 +42,7 @@ class Evidence(Protocol):
 
 
 class PaperTables:
-    """The tables in a paper, with a single number in each cell."""
+    """A source of numbers from a paper's tables, with at most one number for each cell."""
 
     def __init__(self, paper: Paper) -> None:
         """Create a source of numbers from a paper's tables."""
@@ -69,7 +69,7 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Runs of cwndlab, with one number for each table cell and repetition."""
+    """A source of numbers from cwndlab's runs, with one number for each cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
         """Create a source of numbers from the results of cwndlab's study."""
@@ -154,15 +154,18 @@ class PaperRuns:
 
 
 class ReplacedVariants:
-    """Evidence in which some variants replace other variants."""
+    """Evidence that returns the numbers of other variants in place of some variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
-        """Store the evidence, and the replacing variant for each replaced variant."""
+        """Store the evidence; `replaced_by` maps each replaced variant to its replacement."""
         self._runs = runs
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of the replacing variant for a table cell; None without numbers."""
+        """Return the numbers for a cell of a paper's table; None if there are no numbers.
+
+        If the variant of the cell is replaced, return the numbers of the replacing variant.
+        """
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 
@@ -170,7 +173,8 @@ class ReplacedVariants:
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
     """Return each flow's median slow-start threshold after losses, divided by the capacity.
 
-    The threshold changes only at losses. The capacity is the goodput times the shortest RTT.
+    The threshold changes only at losses. The capacity of the path, in packets, is the goodput times
+    the shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -185,7 +189,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a level as expressions write it: with letters, digits and underscores."""
+    """Return a level's name as written in expressions: with underscores for signs and spaces."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
@@ -198,7 +202,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """Return how often a time series rises to twice its mean."""
+    """Return how often a time series rises to at least twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 

@@ -1,8 +1,8 @@
 """Find out why cwndlab's results differ from a paper's, by changing one thing in the study.
 
-An experiment replaces levels of a factor, or a variant, in the runs that test a claim that does
-not hold. The values of the claim are computed from the changed runs and tested against the same
-bounds, each at a significance level of 5 %:
+An experiment starts from a claim that does not hold. In the runs that test the claim, the
+experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
+changed runs and tested against the same bounds, each at a significance level of 5 %:
 
 - the change *explains* the difference if all values were measured and hold with the change;
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
@@ -15,8 +15,8 @@ bounds, each at a significance level of 5 %:
 For a table, the cells that the experiment ran are compared with the paper. The change *explains*
 the difference if all cells are within the table's tolerance (10 % by default). The change is
 *part* of the explanation if the mean difference decreases by a fifth. The change moves the table
-*the other way* if the mean difference increases by a quarter; such a change does not count as an
-explanation of anything, neither of claims nor of other tables.
+*the other way* if the mean difference increases by a quarter. Such a change does not count as an
+explanation, even if it would explain a claim or another table.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,7 +81,10 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value to show: one that holds after the change, if any, and changes most."""
+        """The value to show: the one that the change moves farthest towards its bounds.
+
+        If values hold with the change, only these values are considered.
+        """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -124,7 +127,10 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials; a change that moves any table away from the paper explains nothing."""
+    """Return all trials, with corrected effects.
+
+    A change that moves any table away from the paper does not count as an explanation.
+    """
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]
@@ -142,7 +148,7 @@ def try_claims(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[ClaimTrial]:
-    """Return the effect of each experiment on those claims that do not hold."""
+    """Return the effect of each experiment on those claims that fail or are undecided."""
     is_input = input_test(claims, runs, is_calibrated)
 
     def decided(part: ClaimPart, evidence: Evidence) -> PartFinding:
@@ -210,7 +216,7 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return the distance by which a change moves a value away from the accepted bounds."""
+    """Return how far a change moves a value away from its bounds; negative if it moves closer."""
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0

@@ -26,7 +26,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cell of a table, which is identified by its variant, direction and row."""
+    """The variant, direction and row that identify a cell of a table."""
 
     variant: str
     direction: str | None = None
@@ -34,7 +34,7 @@ class Name:
 
 
 class Expression:
-    """A value that is computed from the cells of a table."""
+    """An expression that computes a value from the cells of a table."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Expression:
     ) -> None:
         """Parse an expression.
 
-        `given` replaces names by values, such as n by 2 in `reno[n]`.
+        `given` maps names to the values that replace them, such as n to 2 in `reno[n]`.
 
         Raises:
             ValueError: the text is not a valid expression.
@@ -207,5 +207,5 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions that expressions may use. The first axis of the argument of a function runs over table
-cells."""
+"""Functions that expressions may use, by name. The argument of each function is an array, whose
+first axis has one entry for each table cell."""

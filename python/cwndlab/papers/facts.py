@@ -38,13 +38,13 @@ def _as_number(value: object) -> object:
 LevelText = Annotated[str, BeforeValidator(_as_level)]
 """A level of a factor as text; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number that was read from the paper, or the two ends of a range that the paper states."""
+"""The two ends of a range that the paper states; a single number is stored as two equal ends."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A formula that contains only numbers from the paper."""
 
 
 class PaperFigure(Model):
-    """A figure in the paper: the variants whose windows it shows, and its time range."""
+    """A figure in the paper that shows congestion windows of variants in a range of times."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows a distribution over runs, as cwndlab's figure does."""
+    """A figure in the paper that shows distributions or means, and that cwndlab draws, too."""
 
     name: str
     title: str
@@ -90,12 +90,12 @@ class PaperNumber(Model):
 
     @property
     def low(self) -> float:
-        """Lower end of the range that the paper gives."""
+        """The number in the paper, or the lower end of the range that the paper states."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the range that the paper gives."""
+        """The number in the paper, or the upper end of the range that the paper states."""
         return self.value[1]
 
     @property
@@ -176,12 +176,12 @@ class Plausibility(Model):
 
     @property
     def difference(self) -> float:
-        """Relative difference between the number from the formula and the stated number."""
+        """Relative difference between the computed number and the stated number."""
         return self.computed / self.given - 1
 
     @property
     def holds(self) -> bool:
-        """True if the stated number and the number computed from the formula agree."""
+        """True if the computed number and the stated number agree, apart from rounding."""
         return abs(self.difference) <= self.within
 
 
@@ -233,13 +233,13 @@ def load_paper(paper_id: str) -> Paper:
 
     Raises:
         UnknownNameError: cwndlab contains no paper with this name.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the facts is invalid; the message names the line.
     """
     return parse_paper(facts_file(paper_id), paper_id)
 
 
 def parse_paper(source: TomlSource, paper_id: str) -> Paper:
-    """Return the facts in a file.
+    """Return the facts of a paper that a file contains.
 
     Raises:
         CwndlabError: a key is missing, unknown or of the wrong type; the message names the line.

@@ -9,7 +9,7 @@ INFERRED_FILE = "inferred.json"
 
 
 def read_inferred(results: Path, paper_id: str) -> dict[str, str]:
-    """Return, by the claim's ID, each verdict and the probability that the claim is true.
+    """Return the verdict on each claim and the claim's probability as one text, by claim ID.
 
     The verdicts are read from the folder `ID-inferred` beside the results of the paper's study.
     The dictionary is empty if the file does not exist or is damaged.

@@ -1,11 +1,12 @@
 """Decide the claims of a paper by the numbers in its tables and by cwndlab's runs.
 
 A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
-bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a
+bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval contains a
 bound. A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is
-applied over the claims of the paper: while k claims are open, each is tested at a confidence of 1
-- 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study, one run is
-enough. The numbers in the paper have no spread and are compared directly with the bounds.
+applied over the claims of the paper: while k claims are undecided, each of them is tested at a
+confidence of 1 - 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study,
+one run is enough. The numbers in the paper have no spread and are compared directly with the
+bounds.
 
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
@@ -85,7 +86,7 @@ class Judgement:
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """Short description of the evidence that decided the claim."""
+    """Text: the number of parts of the claim with each verdict, and any missing runs."""
 
     @property
     def is_half_known(self) -> bool:
@@ -95,7 +96,7 @@ class Judgement:
 
     @property
     def contradicting(self) -> list[PartFinding]:
-        """Values that do not decide the claim, but contradict the verdict on the claim."""
+        """Parts that do not decide the claim, and whose verdict contradicts the claim's verdict."""
         opposite = {
             ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
             ClaimVerdict.INPUT: ClaimVerdict.FAILS,
@@ -141,7 +142,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims; `is_calibrated` checks whether a link parameter is calibrated."""
+    """Decide all claims by `tables` and `runs`; `is_calibrated` checks a parameter of the link."""
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -205,7 +206,7 @@ def _never(part: ClaimPart) -> bool:
 def _found(
     claims: Claims, tables: Evidence, runs: Evidence, is_input: Callable[[ClaimPart], bool]
 ) -> list[list[PartFinding]]:
-    """Return the values of each part of each claim, and the verdicts on the parts."""
+    """Return, for each claim, the values of its parts and the verdicts on the parts."""
     opened = [
         [_Open(part, tables, runs, claims, is_input) for part in claim.parts]
         for claim in claims.claims
@@ -217,14 +218,14 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers, in place of the paper's tables if only cwndlab's runs matter."""
+    """Evidence without numbers; replaces the paper's tables if only cwndlab's runs matter."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part of a claim and its evidence, which can be tested at any significance level."""
+    """A part of a claim that can be tested at any significance level, and its evidence."""
 
     def __init__(
         self,
@@ -316,7 +317,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return a row for each repetition, a column for each cell; None if a cell is missing."""
+    """Return a part's numbers: a row per repetition, a column per cell; None if any are missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -351,7 +352,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return the verdict on a claim, which fails if one part fails, and holds if all parts hold."""
+    """Return a claim's verdict: it fails if one part fails, and holds if all tested parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

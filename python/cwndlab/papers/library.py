@@ -46,7 +46,7 @@ def inference_file(paper_id: str) -> TomlSource:
     """Read the file that states how the network of a paper is inferred.
 
     Raises:
-        UnknownNameError: cwndlab contains no paper with this name, or no such file for this paper.
+        UnknownNameError: cwndlab contains no paper with this name, or cannot infer its network.
     """
     return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network cwndlab can infer")
 
@@ -58,7 +58,10 @@ def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
 
 
 def paper_studies() -> dict[str, Path]:
-    """Return the study files of papers by name, which is `ID`, or `ID-NAME` for further studies."""
+    """Return the paths of the papers' study files, by the name of the study.
+
+    The name is `ID` for the main study of a paper, and `ID-NAME` for a further study.
+    """
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
         if path.stem not in {_PAPER, _CLAIMS, _INFERENCE}:

@@ -32,7 +32,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class InferredClaim:
-    """A claim of a paper, and the probability that it is true on an inferred network."""
+    """A claim of a paper, and the probability that the claim is true on an inferred network."""
 
     claim: Claim
     probability: float | None
@@ -61,7 +61,7 @@ def inferred_claims(claims: Claims, fit: PaperFit, results: FlowResults) -> list
     Args:
         claims: the claims of the paper.
         fit: the inferred networks.
-        results: the runs of the study of possible networks.
+        results: the runs of the study that simulates the possible networks.
     """
     runs = PaperRuns(claims, _OnNetworks(results, fit.inferred.places.tolist()))
     given = {identifier(name) for name in fit.networks.plan.training}

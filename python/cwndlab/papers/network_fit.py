@@ -1,10 +1,10 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
 Every variant is simulated on networks that are drawn from the ranges of a plan. The networks whose
-numbers resemble the given columns of the tables are weighted, and their numbers are adjusted, by
-the method for measurements (`cwndlab.inference.importance`). These networks then predict the
-numbers of all other columns. To test whether the prediction is better than chance, the fit is
-repeated after the names of the variants have been shuffled in the paper's tables.
+numbers resemble the given columns of the tables are weighted, and their numbers are adjusted, as
+for networks inferred from measurements (`cwndlab.inference.importance`). The weighted networks then
+predict the numbers of all other columns. To test whether the prediction is better than chance, the
+fit is repeated after the names of the variants have been shuffled in the paper's tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHUFFLES = 200
-"""Number of fits that are repeated with shuffled names of the variants in the paper's tables."""
+"""Number of fits to tables of the paper in which the names of the variants are shuffled."""
 _SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
 _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
 
@@ -45,7 +45,7 @@ class TableNumber:
     column: str
     low: float
     high: float
-    """Upper end of the range that the paper prints; equal to `low` if it prints a single number."""
+    """Upper end of the range that the paper prints; equal to `low` for a single number."""
     simulated: Floats
     """Natural logarithm of cwndlab's number on each network; NaN if a run failed."""
 
@@ -107,7 +107,7 @@ class PaperFit:
 def table_numbers(
     tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
 ) -> list[TableNumber]:
-    """Return each number of a paper's tables, and cwndlab's number on each network.
+    """Return each number of a paper's tables, with cwndlab's value of the number on each network.
 
     Numbers of variants and rows that were not simulated are left out.
 
@@ -158,10 +158,10 @@ def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> Pap
 def shuffled_errors(
     numbers: Sequence[TableNumber], networks: PossibleNetworks, *, seed: int = 1
 ) -> Floats:
-    """Return the mean relative errors of fits to tables whose variants' names were permuted.
+    """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one permutation, which is the same in all tables. If the tables contain no number
-    of the replacing variant, a variant keeps its own number.
+    Each fit uses one random permutation, which is the same in all tables. If the tables contain no
+    number of the replacing variant, a variant keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))

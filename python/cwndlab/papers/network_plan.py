@@ -1,8 +1,8 @@
-"""Read how a paper's network is inferred, and build the study of possible networks.
+"""Read the plan for inferring a paper's network, and define the study that simulates networks.
 
-The plan is stored in `data/papers/ID/inference.toml`, and was committed before the first fit. The
-plan contains the columns of the paper's tables from which the network is inferred, and the ranges
-of the settings that the paper does not state.
+The plan is stored in `data/papers/ID/inference.toml`; it was committed to the repository before
+the first fit. The plan contains the columns of the paper's tables from which the network is
+inferred, and the ranges of the settings that the paper does not state.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PaperPlan(Model):
     """Columns of the paper's tables from which the network is inferred; the other columns are
     predicted."""
     tables: tuple[str, ...]
-    """Names of the paper's tables that are used."""
+    """Names of those tables of the paper from which numbers are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
     """For each factor of the study (the key), the levels that are simulated. If a factor is not
     listed, all of its levels are simulated."""
@@ -55,7 +55,7 @@ class PaperPlan(Model):
 
 @dataclass(frozen=True, slots=True)
 class PossibleNetworks:
-    """Networks that were drawn at random from the ranges of a plan, and the study of them."""
+    """Networks that were drawn at random from the ranges of a plan, and the study to run them."""
 
     plan: PaperPlan
     keys: tuple[Key, ...]
@@ -70,7 +70,7 @@ def load_plan(paper_id: str) -> PaperPlan:
 
     Raises:
         UnknownNameError: cwndlab contains no plan for this paper.
-        CwndlabError: the file is invalid; the message names the line.
+        CwndlabError: the file with the plan is invalid; the message names the line.
     """
     return checked(inference_file(paper_id), PaperPlan)
 

@@ -120,7 +120,7 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return when the window first reached `level_pkts`, or None if it never reached it."""
+    """Return the time at which the window first reached `level_pkts`; None if it never did."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None
@@ -136,7 +136,7 @@ def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> floa
 def slow_start_end(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
 ) -> tuple[float, float] | None:
-    """Return the time and the window at which slow start ends, between two times.
+    """Return the time at which slow start ends between two given times, and the window then.
 
     In slow start, the window grows by about the number of acknowledged packets; in congestion
     avoidance, it grows by one packet in each round trip. The end of slow start is the point

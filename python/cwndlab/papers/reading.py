@@ -1,4 +1,4 @@
-"""Compare cwndlab's numbers with a paper's, by tolerances and by measures of the window."""
+"""Measure congestion windows, and check whether a paper's numbers agree within a tolerance."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """True if cwndlab's value is close enough to the paper's; False if it is missing."""
+        """True if cwndlab's value is within the tolerance; False if cwndlab has no value."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
@@ -62,7 +62,7 @@ def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Readin
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
-        msg = f'unknown measure "{check.measure}"; known are {", ".join(MEASURES)}'
+        msg = f'unknown measure "{check.measure}"; known measures: {", ".join(MEASURES)}'
         raise ValueError(msg)
     ours = measure(series, check.at)
     is_window = check.unit == "packets"
@@ -145,5 +145,5 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures by name. The second argument of each function is the key `at` of the check: a window in
-packets, the number of a loss episode (counted from 1), or a start time."""
+"""Measures of a congestion window, by name. The second argument of each function is the key `at` of
+the check: a window in packets, the number of a loss episode (counted from 1), or a start time."""

@@ -2,7 +2,8 @@
 
 A variant is an algorithm with a TCP stack profile and changes to this profile. If two variants of
 a study differ in exactly one setting, their curves show the effect of this setting. A report uses
-these pairs to decide whether curves differ because of congestion control or for another reason.
+such pairs of variants to decide whether curves differ because of congestion control or for another
+reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +76,7 @@ def single_changes(
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
     """Yield each pair of variants that differ in a single setting of sender or receiver.
 
-    A setting that differs at both ends, such as the segment size, counts as one difference.
+    A setting that differs both at the sender and at the receiver counts as one difference.
     """
     for first, second in combinations(variants, 2):
         changed = difference_of(variants[first], variants[second])

@@ -1,4 +1,4 @@
-"""Compare a paper's tables with cwndlab's, whose cells are means over flows and repetitions."""
+"""Compare the numbers in a paper's tables with cwndlab's means over flows and repetitions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,10 @@ class PaperCell:
 
 
 def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
-    """Return each cell of a paper's table with cwndlab's number; None if the cell has no runs.
+    """Return each cell of a paper's table, with cwndlab's number for the cell.
 
-    Only flows that send data in the direction of the table are used.
+    The number is None if the cell has no runs. Only flows that send data in the direction of the
+    table are used.
     """
     found = []
     for row, values in zip(table.rows, table.values, strict=True):
@@ -82,7 +83,7 @@ def _cell(
 def read_plot(
     plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
 ) -> list[dict[str, Floats]]:
-    """Return the values of a plot, by panel and variant.
+    """Return cwndlab's values for a plot: for each panel, the values of each variant.
 
     A distribution has one value for each flow; bars, lines and totals have one value for each run.
     """
@@ -131,7 +132,7 @@ def paper_values(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Return a Polars expression that selects flows whose run has this level of a factor."""
+    """Return a Polars expression that selects flows whose run has a given level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 

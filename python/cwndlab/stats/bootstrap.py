@@ -204,7 +204,7 @@ def _mean(resamples: Floats) -> Floats:
 
 @lru_cache(maxsize=32)
 def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
-    """Return the indices of `draws` resamples of `count` runs, which are equal in all calls."""
+    """Return the indices of `draws` resamples of `count` runs; every call returns the same."""
     generator = np.random.default_rng([_SEED, count])
     return generator.integers(count, size=(draws, count), dtype=np.int32)
 

@@ -1,8 +1,8 @@
 """Compute intervals whose coverage is nearly nominal, even for ten runs with skewed values.
 
-The simulations have 10 to 40 skewed runs (a radio channel that varies by half of its mean). The
-BCa interval of a mean or of a ratio of means then has a coverage of 91 to 94 % instead of 95 %,
-and Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on
+In simulations of 10 to 40 runs with skewed values (a radio channel that varies by half of its
+mean), the BCa interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of
+95 %, and Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on
 different sides. Their hull, the smallest interval that contains both, has a coverage of 93 to 97 %
 and is 5 % wider. The bootstrap-t interval has a similar coverage, but is unbounded if most pairs
 are equal. Completion times are compared by the ratio of their geometric means: Student's t

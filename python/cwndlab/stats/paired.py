@@ -45,11 +45,11 @@ class PairedTest:
 class Difference:
     """The difference between two algorithms, computed over pairs of runs.
 
-    `relative` is the average of `ours`, divided by the average of `theirs`, minus 1, with its
-    interval. Verdicts use this effect size. Cohen's d is not suitable: paired simulated runs vary
-    so little that d is very large even for irrelevant differences. `is_negligible` is the outcome
-    of two one-sided tests at 5 %: it is true if the 90 % interval lies within plus or minus the
-    smallest effect.
+    `relative` is the first algorithm's average, divided by the second algorithm's average, minus 1,
+    with its interval. Verdicts use this effect size. Cohen's d is not suitable: paired simulated
+    runs vary so little that d is very large even for irrelevant differences. `is_negligible` is the
+    outcome of two one-sided tests at 5 %: it is true if the 90 % interval lies within plus or minus
+    the smallest effect.
     """
 
     relative: Interval
@@ -175,7 +175,10 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference over pairs by flipping signs, exactly for up to 14 pairs."""
+    """Test whether the mean difference over pairs is zero, by flipping signs of differences.
+
+    For up to 14 pairs, all patterns of signs are tried; for more pairs, random patterns.
+    """
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:

@@ -35,7 +35,7 @@ def cumulative_probability(t: float, degrees_of_freedom: int) -> float:
 
 @lru_cache(maxsize=256)
 def quantile(probability: float, degrees_of_freedom: int) -> float:
-    """Return the quantile of the t distribution at a probability."""
+    """Return the value that a t-distributed variable stays below with a given probability."""
     if not 0 < probability < 1:
         msg = f"probability is {probability}; it must lie between 0 and 1"
         raise ValueError(msg)

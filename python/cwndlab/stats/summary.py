@@ -52,7 +52,7 @@ def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 
 def jain_index(shares: npt.ArrayLike) -> float | None:
-    """Return Jain's fairness index: 1 for equal shares, 1 / n if one of n flows has all.
+    """Return Jain's fairness index: 1 for equal shares, 1 / n if one of n flows gets everything.
 
     R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984).
     """
@@ -88,7 +88,7 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
 
 def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
-    """Return the indices of Pareto-optimal points in order of increasing delay."""
+    """Return the indices of Pareto-optimal points (much throughput, little delay), by delay."""
     more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
     front: list[int] = []
     for index in np.lexsort((-more, less)):

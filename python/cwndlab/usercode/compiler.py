@@ -57,10 +57,10 @@ def compiler() -> tuple[str, ...]:
 
 
 def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """Return a C file after preprocessing it with `command` or with this machine's compiler.
+    """Preprocess a C file with `command`, or with this machine's compiler; return the text.
 
     The file may include files below its folder, files below the current folder, and cwndlab's
-    headers. A file of Linux's source may include other files of the same source.
+    headers. A file in a Linux source tree may include other files of this tree.
 
     Raises:
         BrokenAlgorithmError: the preprocessor reports an error; the message names the line.
@@ -92,7 +92,7 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
 
 
 def shared_object(program: Program) -> Path:
-    """Compile a program into a shared object, unless the cache contains it; return its path.
+    """Return the path of a program's shared object; compile it if the cache does not contain it.
 
     Raises:
         BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
@@ -102,7 +102,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return the paths of the shared object and of the source, by name.
+    """Compile programs; return, by name, the paths of each shared object and of its source file.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
@@ -112,7 +112,7 @@ def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]
 
 
 def executable(program: Program) -> Path:
-    """Compile a program into an executable, unless the cache contains it; return its path.
+    """Return the path of a program's executable; compile it if the cache does not contain it.
 
     Raises:
         BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
@@ -154,8 +154,8 @@ def _refuse_shared_variables(program: Program, unit: bytes) -> None:
     if names:
         msg = (
             f"{program.file}: {', '.join(names)}: all connections and runs share this state, so "
-            "results depend on the order of runs; move it into the struct of CC_PRIV_CHECK or "
-            "CC_STATE, or declare it const"
+            "results depend on the order of runs; move this state into the struct of CC_PRIV_CHECK "
+            "or CC_STATE, or declare it const"
         )
         raise BrokenAlgorithmError(msg)
 
@@ -200,9 +200,9 @@ def run(
 ) -> str:
     """Run a command of the compiler in a sandbox, and return its output.
 
-    The command can read the folders of the system, cwndlab's headers and `sources`. It can write
-    only to the folder `into` and to a temporary folder. Its time, memory and output are limited
-    (`crates/sandbox`).
+    The command can read the folders of the system, cwndlab's headers and `sources`, and can write
+    only to the folder `into` and to a temporary folder. The time, memory and output of the command
+    are limited (`crates/sandbox`).
 
     Raises:
         BrokenAlgorithmError: the compiler reports an error, or exceeds the time limit.

@@ -29,7 +29,7 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A worker process for users' algorithms, which a request starts if it is not running."""
+    """A worker process for users' algorithms; a request starts the process if necessary."""
 
     def __init__(self) -> None:
         """Create the object for a worker process, which the first request starts."""
@@ -43,7 +43,9 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  each request has a different type of answer
-        """Send a request to the process and return the answer; earlier parts are given to `take`.
+        """Send a request to the process and return its final answer.
+
+        `take` is called with each part of the answer that arrives before the final answer.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or it crashed the process; the
@@ -69,7 +71,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """Kill the process, even if another thread waits for an answer of the process."""
+        """Kill the process, even if another thread waits for an answer from the process."""
         process = self._process
         if process is not None:
             process.kill()
@@ -126,7 +128,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert the last line of a crashed worker process to a message on place, hook and fault."""
+    """Convert a crash report of a worker process to a message with the place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

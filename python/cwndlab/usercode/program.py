@@ -114,7 +114,7 @@ def existing_file(reference: str, folder: Path) -> Path:
         hint = (
             ""
             if path.suffix == ".c"
-            else " (write the path of a C file: ./my_cc.c, linux:PATH/tcp_x.c)"
+            else " (give the path to a C file, such as ./my_cc.c or linux:PATH/tcp_x.c)"
         )
         msg = f"{path}: {why}{hint}"
         raise AlgorithmError(msg)

@@ -18,9 +18,9 @@ _OBJECTS = {1, 6}  # STT_OBJECT, STT_TLS
 _UNINITIALISED_COMMON = 0xFFF2
 _FIRST_RESERVED = 0xFF00
 _ONCE = ".data.rel.ro"
-"""ELF sections that are written only when the object file is loaded."""
+"""Prefix of the names of ELF sections that are written only when the object file is loaded."""
 _OURS = {"cc_description"}
-"""Variables of cc.h."""
+"""Variables that cc.h defines, which connections may share."""
 
 
 class _Section(NamedTuple):
@@ -39,7 +39,7 @@ class _Section(NamedTuple):
 def shared_variables(unit: bytes) -> list[str]:
     """Return the names of the writable variables in an object file, in alphabetical order.
 
-    The result is empty if the object file is not one of a 64-bit, little-endian ELF machine.
+    The result is empty unless the file is in ELF format for a 64-bit, little-endian machine.
     """
     if not unit.startswith(_IDENTITY):
         return []

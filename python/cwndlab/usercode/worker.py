@@ -96,7 +96,7 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer that states why an algorithm cannot be used."""
+    """An answer from the worker process that states why an algorithm cannot be used."""
 
     reason: str
 

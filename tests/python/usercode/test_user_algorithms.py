@@ -153,7 +153,7 @@ def test_a_study_that_is_not_there_or_cannot_be_compiled_here_is_refused(tmp_pat
     assert err == 'algorithm[1] = "./absent.c"\n  absent.c: no such file\n'
     (tmp_path / "folder.c").mkdir()
     assert "folder.c: is not a file" in compared(tmp_path, "./folder.c", status=2)[1]
-    assert "(write the path of a C file: ./my_cc.c" in compared(tmp_path, "./mine", status=2)[1]
+    assert "(give the path to a C file, such as" in compared(tmp_path, "./mine", status=2)[1]
     assert "tcp_x.c: no such file" in compared(tmp_path, "linux:net/ipv4/tcp_x.c", status=2)[1]
     assert not (tmp_path / "r").exists()
 

@@ -1,4 +1,4 @@
-"""Test that BBR does what draft-ietf-ccwg-bbr says in ProbeBW, on new paths, and under losses."""
+"""Test whether BBR follows draft-ietf-ccwg-bbr in ProbeBW, on changing paths, under losses."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ growth three round trips earlier. If the growth doubles in each round trip, this
 _HALF_S = 10.0
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
 """Times from the start of the second ProbeBW_UP to the first loss, in round trips. The test case
-tries these values in turn, because a kernel does not start ProbeBW_UP at the same time in every
-run."""
+tries these values one after another, because a kernel does not start ProbeBW_UP at the same time
+in every run."""
 _EARLY_S = 3 * RTT_S
 """Maximum time from the start of the second ProbeBW_UP to the first loss.
 
@@ -57,12 +57,12 @@ def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, s
 
 
 def first_up(bench: Bench) -> Stay:
-    """Return the first ProbeBW_UP on the unchanged link."""
+    """Return the time interval of the first phase ProbeBW_UP in a run on the unchanged link."""
     return bench.run("4 s").stay(UP)
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return a phase's pacing rate, relative to the pacing rate in the ProbeBW_CRUISE before it."""
+    """Return the pacing rate in a phase, relative to the rate in the preceding ProbeBW_CRUISE."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
         msg = "the connection was never in probe_bw_cruise before the phase"

@@ -231,7 +231,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     lowest_s = float(run.column("rtt_ms", 0, 5).min()) / 1000
     window = run.column("cwnd_pkts", cruise.begin_s + 0.3, 4.9)
     base = 2 * bdp_pkts(rate, lowest_s)
-    yield within("mean window above 2 BDP", float(window.mean()) - base, 1,
+    yield within("mean window minus 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
     yield within(

@@ -38,7 +38,7 @@ _APPROACHES, _NEAR_S = 6, 0.3
 accuracy in seconds at which the search ends."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
 """Shifts of the time at which the application slows down, in multiples of `_STEP_S` seconds.
-Further runs try them in turn if the first `_APPROACHES` runs fail."""
+If the first `_APPROACHES` runs fail, further runs try these shifts one after another."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Accepted deviation, in seconds, of the time at which the application begins to limit the sender
 from the time at which the test case requires it."""
@@ -103,7 +103,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the name of the phase that follows this one; empty at the end of the run."""
+        """Return the name of the phase that follows `stay`; empty if the run ends before."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
@@ -116,7 +116,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the stay in one of `phases` that includes a given time.
+        """Return the time interval, in one of `phases`, that includes a given time.
 
         Raises:
             NotReachedError: the connection is in another phase at that time.
@@ -236,7 +236,7 @@ class Bench:
 
         When the application slows down, the sender first transmits the data in its send buffer.
         The application must therefore slow down before `at_s`, and several runs find out how much
-        earlier. The first runs approach the right time. The other runs try times around it,
+        earlier. The first runs approach the right time. The other runs try times near that time,
         because the amount of data in the buffer varies: the application fills the buffer in steps.
 
         Raises:

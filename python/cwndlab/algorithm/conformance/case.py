@@ -1,4 +1,4 @@
-"""Define test cases of a draft, with their checks and outcomes."""
+"""Define test cases of an Internet-Draft, with their checks and outcomes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a test case: its checks, and the phases of its last run in words."""
+    """The outcome of a test case: its checks, and the phases of its last run as text."""
 
     case: Case
     checks: tuple[CaseCheck, ...]

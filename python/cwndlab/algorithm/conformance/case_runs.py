@@ -24,7 +24,7 @@ _SAMPLES = {"samples": "1 ms", "events": True}
 
 
 class CaseRuns(Protocol):
-    """The simulator or the kernel on which test cases run their only connection."""
+    """The simulator or the kernel on which test cases execute their runs."""
 
     attempts: int
     """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
@@ -64,7 +64,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
 
 
 class KernelRuns(AbstractContextManager["KernelRuns"]):
-    """Executes runs on this machine's kernel, in real time; BPF programs contain the algorithm."""
+    """Executes runs on this machine's kernel, in real time; the algorithm runs as BPF programs."""
 
     attempts = 6
     record: Mapping[str, Any] = _SAMPLES
@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Executes runs on a stock kernel in a virtual machine; equal requests give equal results."""
+    """Executes runs on a stock kernel in a virtual machine; equal runs give equal results."""
 
     attempts = 3
 

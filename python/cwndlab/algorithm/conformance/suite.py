@@ -77,7 +77,7 @@ def run_cases(
     on_kernel: bool = False,
     guest: StockKernel | None = None,
 ) -> Iterator[CaseOutcome]:
-    """Run the test cases with these numbers, or all test cases if no number is given.
+    """Run the test cases with the given numbers, or all test cases if no number is given.
 
     The cases run in the simulator by default. With `on_kernel`, they run on this machine's kernel;
     with `guest`, they run on the stock kernel `guest` in a virtual machine. If a required event
