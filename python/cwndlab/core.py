@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document: for each problem, the path of the wrong value, and a remedy."""
+"""Problems in a document: for each problem, the keys that lead to the wrong value, and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -37,7 +37,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A congestion control that the simulator can run."""
+    """A congestion control algorithm that the simulator can run."""
 
     name: str
     aliases: tuple[str, ...]
@@ -107,7 +107,7 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another until the tables are large.
+    """Run scenarios one after another, until all are finished or the tables reach a size limit.
 
     The interpreter lock is released during the runs.
 
@@ -153,7 +153,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Return the algorithms that are close to the best; `_core.pyi` explains the arguments."""
+    """Return the algorithms that are close to the best one; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -301,7 +301,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return the path and the text of each value of a cell or Wi-Fi channel, without defaults."""
+    """Return key path and text of each value of a cell or Wi-Fi channel that is not a default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 

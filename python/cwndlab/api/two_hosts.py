@@ -1,7 +1,7 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-If a period is interrupted, each of its parts and each return to the baseline is a separate run,
-for which a study of the same duration is created.
+If a period is interrupted, each part of the period, and each return to the baseline, is a separate
+run. For each of these runs, a study with the duration of the run is created.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _HarmWatch:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return goodput and smoothed RTT of a period, without its first part (the wash-out)."""
+    """Return the outcome of a period, measured after the wash-out at the start of the period."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()

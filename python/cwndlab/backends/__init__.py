@@ -38,7 +38,7 @@ class Simulator:
     """The backend that simulates runs, on this machine or on a Dask cluster."""
 
     jobs: int | None = None
-    """Number of parallel runs. If None, one per core."""
+    """Number of parallel runs. If None, one run per processor core."""
     cluster: str | None = None
     """Address (`dask://HOST:PORT`) of the Dask cluster that simulates; None for this machine."""
 
@@ -95,7 +95,7 @@ class VirtualMachines:
 
     kernel: StockKernel
     jobs: int | None = None
-    """Number of virtual machines in parallel. If None, one per core."""
+    """Number of virtual machines in parallel. If None, one per processor core."""
 
     @property
     def name(self) -> str:

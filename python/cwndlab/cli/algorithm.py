@@ -162,10 +162,11 @@ def algorithm_check(name: str, output_format: str) -> int:
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load the algorithm NAME into the running kernel. This command needs root.
 
-    NAME may also be your own C file, such as ./my_cc.c. The command prints the name under which
-    the kernel knows the algorithm. The algorithm stays loaded until you stop this command; with
-    --pin, it stays until `cwndlab algorithm unload` or the next boot. If the kernel already has an
-    algorithm of this name, that algorithm does not change, and neither does the machine's default.
+    NAME may also be your own C file, such as ./my_cc.c. The command prints the name under which the
+    kernel knows the algorithm. The algorithm stays loaded until you stop this command; with --pin,
+    it stays until `cwndlab algorithm unload` or the next boot. The command does not change the
+    machine's default algorithm. If the kernel already has an algorithm called NAME, the command
+    does not change that algorithm either.
     """
     require_loading(name)
     with KernelHelper() as helper:

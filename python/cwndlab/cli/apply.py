@@ -60,7 +60,7 @@ def apply_winner(decision: Decision) -> None:
 
 
 def _say_how_to_choose(name: str) -> None:
-    """Print how to select an algorithm other than the default for a route or for a program."""
+    """Print how to make a route or a program use an algorithm that is not the default."""
     say(
         f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
         f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",

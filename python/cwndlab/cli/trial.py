@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""If the measured part of each period is shorter than this number of seconds, a warning is
-printed."""
+"""Shortest measured part of a period, in seconds, for which no warning is printed."""
 _SHORT = (
-    "Periods this short are suitable only for rehearsals: data that a loss delayed until the "
-    "measured part of a period can raise the goodput above the rate of the link."
+    "Periods this short are suitable only for rehearsals: if a loss delays data until the measured "
+    "part of a period, the measured goodput can exceed the rate of the link."
 )
 
 _trial_argument = click.argument("trial", type=UserPath())
@@ -193,14 +192,15 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.IntRange(min=1, max=64),
     default=1,
     show_default=True,
-    help="Number of simultaneous connections between two hosts.",
+    help="Number of simultaneous connections; only for a trial with --server.",
 )
 @click.option(
     "--most-rtt",
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the tested algorithm's RTT exceeds the baseline's RTT by this factor.",
+    help="End the trial if the RTT of the tested algorithm is more than this many times the RTT of "
+    "the algorithm in use today.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
@@ -218,8 +218,9 @@ def run_command(  # noqa: PLR0913  one argument per option
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
     the setting is restored when the command ends, even if the command is killed. The trial ends
-    early, even within a period, if the tested algorithm harms the users of the network; suspected
-    harm is first checked by a return to the baseline.
+    early, even within a period, if the tested algorithm harms the users of the network. Before
+    that, the trial returns to the algorithm in use today for a short time, to check whether the
+    suspected harm is real.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -286,7 +287,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the setting that a killed trial could not restore."""
+    """Restore the setting that a trial changed, if the trial could not restore it."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
@@ -303,7 +304,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """Return a logarithmic change in utility as a signed percentage."""
+    """Return a logarithmic change in utility as a number of percent with a sign."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 
@@ -356,7 +357,7 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks contain connections that carried enough data."
+    measured = "Too few blocks of the trial contain connections that carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

@@ -36,7 +36,7 @@ class UserPath(click.Path):
         """Convert the value of the option to a path, and expand a leading `~`."""
         text = os.fspath(value)
         if not text:
-            self.fail("the path is empty; write the path of a file or folder", param, ctx)
+            self.fail("the path is empty; give the path to a file or folder", param, ctx)
         return super().convert(user_path(text), param, ctx)
 
 

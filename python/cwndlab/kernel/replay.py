@@ -55,7 +55,7 @@ class CallRecorder:
         *,
         seed: int | None = None,
     ) -> None:
-        """Load the algorithm and start recording; `seed` determines its random numbers.
+        """Load the algorithm and start recording; `seed` determines the algorithm's random numbers.
 
         Raises:
             AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message

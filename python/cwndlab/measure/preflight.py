@@ -1,4 +1,4 @@
-"""Check both ends and the path before a measurement (`cwndlab preflight`)."""
+"""Check both hosts and the path between them before a measurement (`cwndlab preflight`)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both ends and about the path, and the findings that follow from them."""
+    """Facts about both hosts and the path between them, and the findings that follow."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -73,7 +73,7 @@ class Preflight:
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a table of facts, with the value of each fact at both ends."""
+        """Return a table of facts, with the value of each fact at the client and at the server."""
         client, server = (_facts(self.facts[end]) for end in ("client", "server"))
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
@@ -95,7 +95,7 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both ends and the path for some seconds, during which no other client measures.
+    """Examine both hosts and the path for some seconds; meanwhile, no other client measures.
 
     Raises:
         TransferFailedError: the connection to the server was lost.
@@ -212,7 +212,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
-    """Return the findings that follow from facts about both ends and the path."""
+    """Return the findings that follow from `facts` about both hosts and the path."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
     senders = list(senders)

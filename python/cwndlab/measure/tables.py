@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The tables of a measured run, and the facts that the history of the run stores."""
+    """The tables of a measured run, and the facts that are stored in the run's history."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -197,7 +197,7 @@ def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: i
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Return round-trip times and one-way delays of probes that were sent under load."""
+    """Return the round-trip times and one-way delays of probes that were sent during transfers."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table; such a file has a size of some
-megabytes."""
+"""Approximate number of values in one file of a table; a file with this number of values has a size
+of some megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
@@ -182,7 +182,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study no longer contains, without factors."""
+    """Write, without factors, the rows of those finished runs that the study no longer contains."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -193,7 +193,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows, preceded by the columns of the list of runs, and the columns' names."""
+    """Add the columns of the list of runs to rows; return the rows and the new columns' names."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -203,7 +203,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return names for columns of the list of runs; names that are in `own` get a prefix."""
+    """Return, for each column of the list of runs, its new name; names in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

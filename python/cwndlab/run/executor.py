@@ -62,14 +62,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a task: success or error, and duration; the tables are stored elsewhere."""
+    """The outcome of a task: success or error, and duration; its tables are in the `Batch`."""
 
     key: str
     error: str | None
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts about the run for the history, such as how late the emulated link was."""
+    """Further facts about the run for the history, such as how late the emulated link delivered
+    packets."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -84,7 +85,8 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the runs' files, by name; in each name KEY/NAME, KEY is the key of the run."""
+    """Contents of the runs' files, by names of the form KEY/NAME, where KEY is the key of the
+    run."""
 
 
 @dataclass(frozen=True, slots=True)

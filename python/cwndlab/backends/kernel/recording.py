@@ -63,7 +63,7 @@ class NoNames:
 
 
 class _RecordingHelper:
-    """A helper that records the calls of the hooks while it executes a run."""
+    """A helper that executes a run and records each call of the sender's hooks."""
 
     def __init__(self, helper: RunsHelper, algorithm: str, file: Path) -> None:
         self._helper = helper

@@ -102,7 +102,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Return the combined outcome of a period that returns to the baseline interrupted.
+    """Combine the outcomes of the parts of a period that was interrupted by returns.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the

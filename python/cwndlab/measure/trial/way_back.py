@@ -30,7 +30,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Maximum time in seconds for which the setting of a killed trial remains in place."""
+"""Maximum time in seconds until the original setting is restored after a trial was killed."""
 
 
 class Switch:
@@ -65,7 +65,7 @@ class Switch:
 
 @contextlib.contextmanager
 def changing(setting: Route | Default) -> Iterator[Switch]:
-    """Allow changes to the setting within a context, and restore it when the context ends.
+    """Allow changes to a setting within a context, and restore the setting when the context ends.
 
     Raises:
         SettingError: another trial is running, or this user may not write the file of the trial.

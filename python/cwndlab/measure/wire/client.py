@@ -105,7 +105,7 @@ class Session:
         return any(finding.kind == "proxy" for finding in found)
 
     def try_algorithm(self, name: str) -> None:
-        """Check that the server can use an algorithm.
+        """Check that the server can use an algorithm for its connections.
 
         Raises:
             AlgorithmMissingError: the algorithm is missing; the message explains how to load it.
@@ -187,7 +187,7 @@ class Session:
             return _answer(line, self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait until this session may measure; from then on, it may measure until it ends.
+        """Wait until this session may measure; from then on, it may measure until the session ends.
 
         Yields the number of clients ahead of this session whenever the number changes, down to 0.
 
