@@ -74,7 +74,7 @@ def module() -> ModuleType:
 
 
 def version() -> str:
-    """Return the version of the compiled module, which equals the version of the package."""
+    """Return the version of the compiled module; the package has the same version."""
     return str(module().version)
 
 
@@ -112,7 +112,7 @@ def run_many(
     The interpreter lock is released during the runs.
 
     Args:
-        scenarios: the scenarios, of which at least the first is run.
+        scenarios: the scenarios; at least the first one is run.
         traces: the contents of the traces that the scenarios name, by name.
         objects: algorithms compiled at run time; see `run`.
         stop: flag that cancels the current run; the function then returns the finished runs.
@@ -245,8 +245,8 @@ def expand_link(
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
     """Complete a link's table with the keys of its preset.
 
-    Returns: The table; the path of each quantity in it, with its value in the smallest unit; and
-    the problems found.
+    Returns three values: the completed table; a mapping from the key path of each quantity in the
+    table to its value in the smallest unit; and the problems found.
     """
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
@@ -257,8 +257,8 @@ def resolve_link(
 ) -> tuple[str | None, bool, int, Problems]:
     """Convert a link and its reverse link into the path of a scenario.
 
-    Returns: The path as JSON, or None; True if the reverse direction of the path is limited; the
-    one-way delay between link and server in nanoseconds; and the problems found.
+    Returns four values: the path as JSON, or None; whether the reverse direction of the path is
+    limited; the one-way delay between link and server in nanoseconds; and the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -359,7 +359,7 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 
 
 def algorithm(name: str) -> Algorithm:
-    """Return the algorithm with this name or alias.
+    """Return the algorithm with the given name or alias.
 
     `ours:cubic` is cwndlab's implementation on every backend, whereas `cubic` on the kernel
     backend is Linux's implementation.
@@ -392,7 +392,7 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def stack(name: str) -> Stack:
-    """Return the stack profile with this name."""
+    """Return the stack profile with the given name."""
     if name not in stacks():
         raise UnknownNameError(name, stacks(), "cwndlab stack list", kind="stack")
     return stacks()[name]

@@ -52,7 +52,7 @@ class StudyError(CwndlabError):
     """A study contains errors; the message names the place and the remedy of each error."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Create the error from `problems`, each of which names a place, an error and a remedy."""
+        """Create the error from `problems`; each problem names a place, an error and a remedy."""
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 

@@ -177,7 +177,7 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return the content of a users file; `weighing` is the quantity that weights the links."""
+    """Return the content of a users file; `weighing`, `flows` or `bytes`, sets links' weights."""
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes

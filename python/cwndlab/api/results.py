@@ -171,7 +171,7 @@ class Results:
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """Return TCP_INFO of both ends of each flow, every 10 ms; empty for simulations."""
+        """Return TCP_INFO of each flow's sender and receiver every 10 ms; empty for simulations."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:

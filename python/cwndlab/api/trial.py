@@ -61,7 +61,7 @@ STUDY_OF_PART = "part.toml"
 PARTS = "part"
 """Subfolder for the first partial period or return to the baseline; the next one uses `part-2`."""
 ASSUMED_SPREAD = 0.15
-"""Default of `Design.spread`, which is used if no earlier trial has measured the spread."""
+"""Value of `Design.spread` if no earlier trial has measured the spread."""
 
 
 @dataclass(frozen=True, slots=True)

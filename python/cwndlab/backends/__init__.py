@@ -74,7 +74,7 @@ class ThisKernel:
         return "kernel"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with new keys (identifiers), which include the kernel's release."""
+        """Return the runs with new keys (identifiers) that depend on the kernel's release."""
         return rekeyed(matrix, f"kernel/{platform.release()}")
 
     def executor(self, matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -103,7 +103,7 @@ class VirtualMachines:
         return "vm"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with new keys (identifiers), which include the kernel's release."""
+        """Return the runs with new keys (identifiers) that depend on the kernel's release."""
         return rekeyed(matrix, f"vm/{self.kernel.release}")
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:

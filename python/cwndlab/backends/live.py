@@ -86,8 +86,8 @@ class RealNetwork:
         """Return the runs with keys that distinguish iperf3 from `cwndlab serve`.
 
         Raises:
-            StudyError: the study has a simulated link, it has several places of which none is
-                selected, or a run cannot be measured.
+            StudyError: the study has a simulated link, no place is selected although the study has
+                several places, or a run cannot be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = (
@@ -167,7 +167,7 @@ class LiveExecutor:
         Raises:
             CampaignEndedError: the server was unreachable for too long, or one of the two machines
                 lacks an algorithm.
-            ProxyError: a proxy splits the path, which makes comparisons meaningless.
+            ProxyError: a proxy splits the path, so comparisons would be meaningless.
         """
         keys = {task.key for task in tasks}
         missing = {run.key: run for run in self._runs if run.key in keys}
@@ -245,7 +245,7 @@ class LiveExecutor:
         """Check both hosts and the path before the first run, and store the findings.
 
         Raises:
-            ProxyError: a proxy splits the path, which makes comparisons meaningless.
+            ProxyError: a proxy splits the path, so comparisons would be meaningless.
         """
         here = [run for run in self._runs if path_of(run).place == self._live.place]
         address = self._live.address

@@ -56,7 +56,7 @@ def apply_winner(decision: Decision) -> None:
         program = load(helper, winner, Path(), stays=True)
     say(f"  {winner} is loaded as {program.name}")
     _say_how_to_choose(program.name)
-    say(f"  to undo it:    {command_line('cwndlab', 'algorithm', 'unload', winner)}")
+    say(f"  to unload it:  {command_line('cwndlab', 'algorithm', 'unload', winner)}")
 
 
 def _say_how_to_choose(name: str) -> None:

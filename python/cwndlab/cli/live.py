@@ -1,4 +1,4 @@
-"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on it."""
+"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on the network."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Values of the options for measuring a real network, which `run` and `live` share."""
+    """Values of those options of `run` and `live` that concern a real network."""
 
     server: str | None
     token_file: Path

@@ -102,7 +102,7 @@ def trial_command() -> None:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Earlier trial from which to estimate how much neighbouring periods differ.",
+    help="Earlier trial from which to estimate how much the two periods of a block differ.",
 )
 @click.option(
     "--seed",
@@ -135,8 +135,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Register the prediction of RESULTS before a trial begins.
 
-    RESULTS is a folder of results from `advise` or from a simulated study. The prediction's file,
-    which you can publish, contains the SHA-256 of the prediction, so nobody can change the
+    RESULTS is a folder of results from `advise` or from a simulated study. You can publish the file
+    of the prediction. The file contains the SHA-256 of the prediction, so nobody can change the
     prediction unnoticed.
     """
     design = Design(blocks, period / 1e9, wash_out / 1e9, seed=seed)
@@ -158,12 +158,13 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say("", prose(_claim(found)))
     say(
         prose(
-            f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s take "
+            f"{plural(found.blocks, 'block')}, each with two periods of {found.period_s:g} s, take "
             f"{length}. A trial of this length detects the predicted change in four of five cases "
-            f"if neighbouring periods differ by {100 * design.spread:.0f} %."
+            "if the difference between the two periods of a block has a standard deviation of "
+            f"{100 * design.spread:.0f} %."
         )
         if blocks is None
-        else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
+        else prose(f"{plural(found.blocks, 'block')}, each with two periods, take {length}."),
         prose(_returns(found)),
         *([prose(_SHORT)] if design.period_s - design.washout_s < _LEAST_WINDOW_S else []),
         f"Registered in {out / FILE}, SHA-256 {found.id[:16]}",

@@ -84,7 +84,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
     """Compare the simulator with a Linux kernel.
 
     Run each combination of settings in STUDY both in the simulator and on the kernel, and report
-    where the results agree. Without STUDY, run six algorithms on three links, which takes 50
+    where the results agree. Without STUDY, run six algorithms on three links; these runs take 50
     minutes on the kernel.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)

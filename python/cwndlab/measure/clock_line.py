@@ -3,9 +3,9 @@
 A packet with the delay d that leaves the client at time t arrives d + c(t) later by the server's
 clock, and a packet in the other direction seems to need d - c(t). The difference c(t) between the
 clocks changes linearly, because their oscillators run at different speeds. As in the linear program
-of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line that
-leaves the largest minimum delay, which is the same in both directions: half of the smallest
-round-trip time.
+of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line for which
+the minimum delay is largest. The minimum delay is then the same in both directions: half of the
+smallest round-trip time.
 
 If the smallest delays of the two directions differ, the estimated delays of one direction are too
 large, and those of the opposite direction are too small, both by half of this difference. The

@@ -1,8 +1,8 @@
 """Measure transfers to and from a host that runs only `iperf3 --server`.
 
 Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. The iperf3
-option for the algorithm applies to both ends. Therefore, cwndlab uses this option only if the
-study sets the algorithm of the end that sends the data. Probes, the receiver's TCP state and
+option for the algorithm applies to client and server. Therefore, cwndlab uses this option only if
+the study sets the algorithm of the host that sends the data. Probes, the receiver's TCP state and
 applications that iperf3 does not offer are not available.
 """
 
@@ -85,7 +85,7 @@ class Iperf3:
             sender_algorithm: algorithm of the sender; None keeps the default of its computer.
 
         Raises:
-            AlgorithmMissingError: the algorithm is missing at one end.
+            AlgorithmMissingError: the client or the server lacks the algorithm.
             ServerUnreachableError: no iperf3 server answers.
             TransferFailedError: the test failed.
         """

@@ -103,7 +103,7 @@ class LightHeavyRecorder:
 
     @property
     def pieces(self) -> int:
-        """Number of pieces (time intervals) of which the recording consists."""
+        """Number of pieces (time intervals) in the recording."""
         return _PIECES_OF_ROUND * (len(self._bounds_ms) - 1)
 
     @property

@@ -41,18 +41,18 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An end of the connection that sends data: its algorithm, and the direction of its data."""
+    """A sender of data, the client or the server: its algorithm, and the direction of its data."""
 
     algorithm: str | None
     """Algorithm of the sender; None means the default algorithm of its computer."""
     direction: str
     """`forward` if the server sends, `reverse` if the client sends."""
     is_named: bool = True
-    """True if the study sets the algorithm of this end."""
+    """True if the study sets the algorithm of this sender."""
 
     @property
     def end(self) -> str:
-        """Name of the sending end: `server` or `client`."""
+        """Name of the sending host: `server` or `client`."""
         return "server" if self.direction == "forward" else "client"
 
 
@@ -166,7 +166,7 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 
 
 def _round_trip_ms(session: Session) -> float:
-    """Measure the minimum round-trip time between the applications at both ends, over TCP.
+    """Measure the minimum round-trip time between client and server over TCP, in ms.
 
     The time for which request and answer waited on the two computers does not belong to the path,
     so it is subtracted as far as it is known. Ten requests are timed. If the result suggests a

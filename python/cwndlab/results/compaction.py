@@ -1,4 +1,4 @@
-"""Write the tables of a study, which contain the rows of all finished runs in order.
+"""Write the tables of a study; each table contains the rows of all finished runs in order.
 
 The same runs always result in files with the same bytes: the bytes depend neither on the order in
 which the runs finish nor on the number of machines and sessions. Rows are read and written in
@@ -129,7 +129,7 @@ def write_tables(
 
     Args:
         matrix: file with one row for each run: factors, repetition and seed.
-        order: numbers of the finished runs, which are their positions in the matrix.
+        order: numbers of the finished runs; the number of a run is its position in the matrix.
         blocks: blocks that contain the rows of the runs.
         labels: for each table, the columns of its blocks that were copied from an earlier matrix.
         write: function that is called with the name and content of each file.
@@ -167,7 +167,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield start, end and rows of the list of runs (matrix) for each piece of `order`."""
+    """Yield, for each piece of `order`, its start, its end and its runs' rows in the matrix."""
     lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1

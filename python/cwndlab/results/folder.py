@@ -159,7 +159,7 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs in the journals, which finished after the tables were last written."""
+        """Runs in the journals: those that finished after the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property

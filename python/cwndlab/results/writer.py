@@ -199,7 +199,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run, which become valid when `commit_all` is called."""
+        """Store rows of an unfinished run; the rows become valid when `commit_all` is called."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -303,7 +303,7 @@ class Writer:
             self._log().append({"entries": gone})
 
     def _log(self) -> Journal:
-        """Return the journal of this session, which is created at the first call."""
+        """Return the journal of this session; the first call creates the journal."""
         if self._journal is None:
             folder = self.path / JOURNALS
             folder.mkdir(exist_ok=True)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch in seconds. If a process is killed, it loses the work of its current
-batch."""
+"""Target duration of a batch in seconds. If a process is killed, the work of its current batch is
+lost."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -242,8 +242,9 @@ class LocalExecutor:
 class _Crew:
     """Threads that receive tasks from one iterator and put batches into one queue.
 
-    All threads must end before the process ends. Otherwise, the interpreter would kill a thread
-    that returns from compiled code, which would crash the process.
+    All threads must end before the process ends. Otherwise, a thread could return from compiled
+    code to an interpreter that has ended. The interpreter would then kill the thread, and the
+    process would crash.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:

@@ -64,7 +64,7 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference of the simulator's median from the kernel's median, divided by the latter."""
+        """Difference of the simulator's median from the kernel's, divided by the kernel's."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
@@ -143,7 +143,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: sums of rates and counts over flows, and means of the rest."""
+    """Return one row for each run: sums of rates and counts over flows; means of other columns."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

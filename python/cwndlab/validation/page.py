@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 120
 _STRIP = 300
-"""Width in pixels of a strip plot, which shows each run as a dot on one axis."""
+"""Width in pixels of a strip plot: a plot that shows each run as a dot on one axis."""
 _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 

@@ -40,7 +40,7 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Name of the algorithm in the kernel, which changes when the algorithm's source changes."""
+    """Name of the algorithm in the kernel; the name changes when the algorithm's source changes."""
     calls: int
     mismatches: int
 

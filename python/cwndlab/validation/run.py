@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of a setting if its medians differ by more than the bounds."""
+"""Number of repetitions of a setting in which the medians of simulator and kernel differ by more
+than the bounds."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models a host in a virtual machine."""

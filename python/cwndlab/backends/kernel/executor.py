@@ -104,7 +104,7 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Execute all tasks, of which up to `at_once` run in parallel."""
+        """Execute all tasks; up to `at_once` tasks run in parallel."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]

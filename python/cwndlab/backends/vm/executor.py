@@ -41,7 +41,7 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """Executes requests, each of which is one run in a separate virtual machine."""
+    """Executes requests; each request is one run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None

@@ -178,7 +178,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Change the setting; return an error message, which is empty on success."""
+    """Change the setting; return an error message, or "" on success."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

@@ -253,6 +253,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """Stop the server's end of a flow, and return its records."""
+    """Stop the server's end of a flow, and return the server's records of the flow."""
     end.stop()
     return end.result()

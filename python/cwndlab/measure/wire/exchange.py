@@ -31,7 +31,7 @@ class Exchange:
     is_upload: bool
     """True if the client, which is at the user's end, sends the file to the server."""
     count: Callable[[int], None]
-    """Function that counts bytes of the file that this end sent or received."""
+    """Function that counts those bytes of the file that this computer sent or received."""
     is_over: Callable[[], bool]
     """Function that returns true when the time of the flow is over."""
 
