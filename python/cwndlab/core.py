@@ -235,7 +235,7 @@ def parse_link_line(text: str) -> dict[str, Any]:
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return a link's table in canonical form, and the problems found in its keys."""
+    """Return a link's table in canonical form, and the problems found in the keys of `written`."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 

@@ -106,11 +106,8 @@ def algorithm_show(
         say(*(f"  {line}".rstrip() for line in lines), "")
     if parameters:
         print_rows(parameters, output_format)
-        say(
-            "",
-            f"  to set one in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...",
-            "",
-        )
+        key = parameters[0]["parameter"]
+        say("", f"  to set one in a study: [parameters.{entry.name}], {key} = ...", "")
     else:
         say("  no parameters", "")
     say(prose(f"  hooks: {', '.join(entry.hooks)}"))

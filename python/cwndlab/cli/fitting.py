@@ -236,8 +236,7 @@ def _next(found: Fit) -> list[str]:
     return [
         f"  {best.command()}",
         "  would lower the recommended algorithm's expected loss of power, compared with the best",
-        f"  algorithm, from {before:.2g} to {after:.2g} % (power: goodput divided by the 95th "
-        "percentile of the RTT)",
+        f"  algorithm, from {before:.2g} to {after:.2g} % (power: goodput / 95th percentile RTT)",
     ]
 
 

@@ -107,7 +107,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "trial": CommandEntry(
             "cwndlab.cli.trial",
             "trial_command",
-            "Test a recommendation safely on a real network, and judge it.",
+            "Test a recommendation safely on a real network, and judge the recommendation.",
         ),
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",

@@ -50,7 +50,7 @@ _trial_argument = click.argument("trial", type=UserPath())
 
 @click.group("trial")
 def trial_command() -> None:
-    """Test a recommendation safely on a real network, and judge it.
+    """Test a recommendation safely on a real network, and judge the recommendation.
 
     \b
       cwndlab advise --link lte-typical

@@ -132,7 +132,7 @@ def kernel_object(program: Program) -> Path:
 
 
 def _source(reference: str, folder: Path) -> tuple[Path, Path]:
-    """Return the C file of an algorithm, and the folder with the headers that it includes."""
+    """Return the C file of an algorithm, and the folder with the headers that the file includes."""
     if reference.startswith(LINUX_PREFIX):
         module = Path(reference.removeprefix(LINUX_PREFIX)).stem
         msg = f"{reference} is a kernel module; load it with: modprobe {module}"

@@ -103,8 +103,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Delay and duration of the busy state after a packet; None if it does not differ from the idle
-    state."""
+    """Delay and duration of the busy state after a packet; None if the busy state does not differ
+    from the idle state."""
 
     @classmethod
     def of(

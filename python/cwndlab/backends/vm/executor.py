@@ -53,7 +53,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         self._machine = machine
         self._programs = {} if programs is None else programs
         self.calls = b""
-        """Recorded calls of the last run, if one of its algorithms records its calls."""
+        """Recorded calls of the last run; empty if none of the run's algorithms records calls."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
