@@ -73,8 +73,8 @@ class Design:
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation, over blocks, of the difference in utility between the two periods of a
-    block."""
+    """Standard deviation, over blocks (pairs of periods), of the difference in utility between the
+    two periods of a block."""
     seed: int = 1
 
     @property
@@ -203,7 +203,7 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious estimate of `Design.spread`, from the blocks of an earlier trial.
+    """Return a cautious (high) estimate of `Design.spread` from the blocks of an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.

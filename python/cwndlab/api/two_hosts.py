@@ -42,13 +42,13 @@ class HostPeriods:
     """Measures the periods of a trial between two hosts; each period is a run of a study."""
 
     study: Study
-    """Study whose runs are the whole periods of all blocks."""
+    """Study whose runs are the uninterrupted periods of all blocks (pairs of periods)."""
     study_of_part: Callable[[float], Study]
     """Function that returns a study with one run of each algorithm; its argument is the duration of
     a run in seconds."""
     backend: RealNetwork
     folder: Path
-    """Folder for the runs of whole periods."""
+    """Folder for the runs of uninterrupted periods."""
     folder_of_part: Callable[[], Path]
     """Function that returns a new folder for a partial period or a return to the baseline."""
     goal: Goal

@@ -43,7 +43,7 @@ class KernelProgram:
     program: Program
     parameters: tuple[tuple[str, int], ...]
     is_recording: bool = False
-    """Whether the program records every call of its hooks."""
+    """True if the program records every call of the algorithm's hooks (functions)."""
     seed: int | None = None
     """Seed of the random numbers that a recording program draws; if None, the kernel chooses it."""
 

@@ -1,4 +1,4 @@
-"""Record the kernel's calls of an algorithm's hooks, and replay the calls in user space."""
+"""Record the kernel's calls of an algorithm's hooks (its functions); replay them in user space."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Replay:
 
 
 class CallRecorder:
-    """Loads an algorithm into the kernel and records every call of its hooks."""
+    """Loads an algorithm into the kernel and records every call of its hooks (functions)."""
 
     def __init__(
         self,

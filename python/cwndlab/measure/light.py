@@ -153,7 +153,7 @@ class LightDirection:
 
     @property
     def recorded(self) -> list[Train]:
-        """Packet trains in the trace: trains that did not catch up with the previous train."""
+        """Packet trains in the trace; trains that caught up with an earlier train are left out."""
         on_axis = [each for each in self.trains if each.at_ms is not None]
         return [each for each in on_axis if each.idle_ms is None or each.idle_ms > 0] or on_axis
 
@@ -194,7 +194,7 @@ class LightDirection:
         }
 
     def trace(self) -> str:
-        """Return a light trace as text, with times in ms.
+        """Return the light trace (a recording of trains without load) as text, with times in ms.
 
         Each line contains the sending time of a train, its base delay, and the times of its
         arrivals relative to the first arrival.

@@ -1,4 +1,4 @@
-"""Read blocks of rows; a block is a part of one table, in its own file or in a journal."""
+"""Read blocks of rows; a block is a part of a table, in a file or in a journal (log of runs)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTION = "question.json"
-"""File with the question to `advise`, stored before the runs (`cwndlab.judge.question`)."""
+"""File with goal and baseline of `advise`, stored before its runs (`cwndlab.judge.question`)."""
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

@@ -76,7 +76,7 @@ class TrialNetwork(Protocol):
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods of a trial, in order, or none if harm has ended the trial.
+    """Return the missing periods of a trial in order; the list is empty if harm ended the trial.
 
     A block with a missing period is measured again from its start, because only neighbouring
     periods are compared.

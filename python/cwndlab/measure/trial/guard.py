@@ -26,8 +26,9 @@ conditions of the network may have been different. A return to the baseline then
 whole limit. The value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
-"""Factor on a limit if a period is compared with the mean of a return and earlier periods; it is
-above 1 because the conditions of the network may have changed since the earlier periods."""
+"""Factor by which a limit is multiplied if a period is compared with the mean of a return to the
+baseline and earlier periods. The factor is above 1, because the conditions of the network may have
+changed since the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)
