@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document: for each problem, the path of the wrong value, and a remedy."""
+"""Problems in a document: for each problem, the keys that lead to the wrong value, and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -37,7 +37,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A congestion control that the simulator can run."""
+    """A congestion control algorithm that the simulator can run."""
 
     name: str
     aliases: tuple[str, ...]
@@ -74,7 +74,7 @@ def module() -> ModuleType:
 
 
 def version() -> str:
-    """Return the version of the compiled module, which equals the version of the package."""
+    """Return the version of the compiled module; the package has the same version."""
     return str(module().version)
 
 
@@ -107,12 +107,12 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another until the tables are large.
+    """Run scenarios one after another, until all are finished or the tables reach a size limit.
 
     The interpreter lock is released during the runs.
 
     Args:
-        scenarios: the scenarios, of which at least the first is run.
+        scenarios: the scenarios; at least the first one is run.
         traces: the contents of the traces that the scenarios name, by name.
         objects: algorithms compiled at run time; see `run`.
         stop: flag that cancels the current run; the function then returns the finished runs.
@@ -153,7 +153,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Return the algorithms that are close to the best; `_core.pyi` explains the arguments."""
+    """Return the algorithms that are close to the best one; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -235,7 +235,7 @@ def parse_link_line(text: str) -> dict[str, Any]:
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return a link's table in canonical form, and the problems found in its keys."""
+    """Return a link's table in canonical form, and the problems found in the keys of `written`."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -245,8 +245,8 @@ def expand_link(
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
     """Complete a link's table with the keys of its preset.
 
-    Returns: The table; the path of each quantity in it, with its value in the smallest unit; and
-    the problems found.
+    Returns three values: the completed table; a mapping from the key path of each quantity in the
+    table to its value in the smallest unit; and the problems found.
     """
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
@@ -257,8 +257,8 @@ def resolve_link(
 ) -> tuple[str | None, bool, int, Problems]:
     """Convert a link and its reverse link into the path of a scenario.
 
-    Returns: The path as JSON, or None; True if the reverse direction of the path is limited; the
-    one-way delay between link and server in nanoseconds; and the problems found.
+    Returns four values: the path as JSON, or None; whether the reverse direction of the path is
+    limited; the one-way delay between link and server in nanoseconds; and the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -301,7 +301,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return the path and the text of each value of a cell or Wi-Fi channel, without defaults."""
+    """Return key path and text of each value of a cell or Wi-Fi channel that is not a default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -359,7 +359,7 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 
 
 def algorithm(name: str) -> Algorithm:
-    """Return the algorithm with this name or alias.
+    """Return the algorithm with the given name or alias.
 
     `ours:cubic` is cwndlab's implementation on every backend, whereas `cubic` on the kernel
     backend is Linux's implementation.
@@ -392,7 +392,7 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def stack(name: str) -> Stack:
-    """Return the stack profile with this name."""
+    """Return the stack profile with the given name."""
     if name not in stacks():
         raise UnknownNameError(name, stacks(), "cwndlab stack list", kind="stack")
     return stacks()[name]

@@ -23,7 +23,7 @@ class CwndlabError(Exception):
     exit_status = 2
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the error by message and attributes, because subclasses have other arguments."""
+        """Pickle message and attributes, because subclasses' constructors take other arguments."""
         return _unpickled, (type(self), self.args, vars(self))
 
 
@@ -52,7 +52,7 @@ class StudyError(CwndlabError):
     """A study contains errors; the message names the place and the remedy of each error."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Create the error from `problems`, each of which names a place, an error and a remedy."""
+        """Create the error from `problems`; each problem names a place, an error and a remedy."""
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 
@@ -91,7 +91,7 @@ class ScenarioRefusedError(CwndlabError, ValueError):
 
 
 class UnknownNameError(CwndlabError, ValueError):
-    """There is no algorithm, stack, link or study with this name."""
+    """There is no algorithm, stack, link or study with the given name."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Create a message with the most similar known name and a command that lists all names."""
@@ -187,7 +187,7 @@ def plural(count: int, noun: str) -> str:
 
 def read_failure(path: Path, error: OSError) -> str:
     """Return a message with the reason why the operating system could not read a file."""
-    remedy = "; write the path of a file" if error.errno == errno.EISDIR else ""
+    remedy = "; give the path to a file" if error.errno == errno.EISDIR else ""
     return f"{path}: {_reason(error)}{remedy}"
 
 

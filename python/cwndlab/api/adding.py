@@ -30,19 +30,19 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return the study of a comparison, extended by earlier comparisons, and its folder.
+    """Return the study of a comparison, merged with earlier comparisons, and its results folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
     files and presets that they name have the same content. The name of the folder contains a hash
     of all settings that its comparisons share.
 
     Args:
-        document: the keys of the study.
+        document: the keys of the new comparison's study.
         title: title of the comparison in reports.
         folder: the results folder. If None, a folder whose name contains the hash is used.
         backend: the backend on which the study runs.
-        load: function that reads the study of an earlier comparison; it asks the user before C
-            files of the study may run.
+        load: function that reads the study of an earlier comparison. The function asks the user for
+            permission before C files of that study are run.
 
     Raises:
         ResultsError: `folder` contains results of a different algorithm with the same name.
@@ -74,7 +74,7 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Add the algorithms and repetitions of an earlier study to a new study.
+    """Return the later study with the algorithms of both studies and the larger repetition count.
 
     Algorithms that failed are not added, because they would fail again in every further
     comparison.
@@ -96,13 +96,13 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _failed(study: Study, folder: Path) -> set[str]:
-    """Return the labels of the algorithms of which the last attempt at a run failed."""
+    """Return the labels of all algorithms with a run whose last attempt failed."""
     failed = {path.stem for path in (folder / "failed").glob("*.json")}
     return {str(run.labels["algorithm"]) for run in study.matrix.runs if run.key in failed}
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return a reference to an algorithm's C file inside a results folder, by its absolute path."""
+    """Return the reference to a C file in a results folder, with an absolute path."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
@@ -117,7 +117,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return the references to all algorithms that are given as files, by their labels."""
+    """Return, for each algorithm that is given as a C file, its label and the file's reference."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

@@ -1,14 +1,14 @@
 """Recommend algorithms for one network and one goal, within a limit on the computing time.
 
-`advise` decides after 10, 20 and 40 repetitions on the given link. `advise` stops as soon as it is
-clear for each algorithm whether it belongs to the recommended set. The confidence intervals stay
-valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
-algorithm once on each of several similar networks. For each of these networks, every value of the
-link that is only assumed is drawn at random from its declared range.
+`advise` compares the algorithms after 10, 20 and 40 repetitions on the given link. `advise` stops
+as soon as it is clear for each algorithm whether the algorithm belongs to the recommended set. The
+confidence intervals stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise`
+also simulates every algorithm once on each of several similar networks. For each of these networks,
+every value of the link that is only assumed is drawn at random from its declared range.
 
-On a recorded trace, each repetition begins at a different point of the trace; all algorithms begin
-at the same point. The start of each flow is delayed by a random time of up to 100 ms, so that
-repetitions differ even on a link without randomness.
+On a recorded trace, each repetition begins at a different point of the trace; within a repetition,
+all algorithms begin at the same point. The start of each flow is delayed by a random time of up to
+100 ms, so that repetitions differ even on a link without randomness.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Advice:
 
     @property
     def decision(self) -> Decision:
-        """The decision for all settings combined."""
+        """The decision for all settings of the study combined."""
         return self.answers.together
 
 
@@ -84,12 +84,12 @@ def advise(  # noqa: PLR0913  each has its default
         use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; each use except
             `bulk` and `upload` has a specific goal, which replaces `goal`.
         algorithms: the algorithms to compare with the baseline.
-        baseline: the algorithm in use today, which is always included.
-        direction: direction of the data, `downlink` or `uplink`.
+        baseline: the algorithm in use today, which is always part of the comparison.
+        direction: direction in which the data flow, `downlink` or `uplink`.
         budget_s: limit on the time for all runs; by default, 15 s for one network or for each
             class of a population.
         folder: the results folder. If None, `results/advise-HASH`.
-        jobs: number of parallel runs. If None, one per core.
+        jobs: number of parallel runs. If None, one run per processor core.
         has_mixes: whether to simulate, for the report, how the recommended algorithm shares the
             link with other algorithms: with many flows, different round-trip times, different
             queues, and different orders in which the flows start.

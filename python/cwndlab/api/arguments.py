@@ -11,7 +11,7 @@ _MOST_JOBS = 1024
 
 
 def named(value: object, name: str, example: str) -> str:
-    """Return an argument that must be a string.
+    """Return an argument, after checking that it is a string.
 
     Raises:
         ArgumentError: the value is not a string.
@@ -22,23 +22,23 @@ def named(value: object, name: str, example: str) -> str:
 
 
 def checked_jobs(jobs: int | None) -> int | None:
-    """Return the number of parallel runs; None stands for one run per processor core.
+    """Return a number of parallel runs, after checking it; None means one run per processor core.
 
     Raises:
-        ArgumentError: the value is not a number of runs.
+        ArgumentError: the value is neither None nor a valid number of runs.
     """
     is_number = isinstance(jobs, int) and not isinstance(jobs, bool)
     if jobs is None or (is_number and 1 <= jobs <= _MOST_JOBS):
         return jobs
-    remedy = f"write a number from 1 to {_MOST_JOBS:,}, or None for one per processor core"
+    remedy = f"write a number from 1 to {_MOST_JOBS:,}, or None for one run per processor core"
     raise ArgumentError(jobs, "jobs", remedy)
 
 
 def checked_budget_s(budget_s: float | None) -> float | None:
-    """Return a limit on the time of all runs in seconds; None means the default.
+    """Return a limit on the time of all runs in seconds, after checking it; None means the default.
 
     Raises:
-        ArgumentError: the value is not a duration.
+        ArgumentError: the value is neither None nor a positive number.
     """
     is_number = isinstance(budget_s, int | float) and not isinstance(budget_s, bool)
     if budget_s is None or (is_number and math.isfinite(budget_s) and budget_s > 0):
@@ -47,7 +47,7 @@ def checked_budget_s(budget_s: float | None) -> float | None:
 
 
 def checked_links(link: object) -> list[str]:
-    """Return the links in an argument, which is a single link or a sequence of links.
+    """Return the links in an argument as a list; the argument is one link or a sequence of links.
 
     Raises:
         ArgumentError: the value contains something that is not a string.

@@ -59,7 +59,7 @@ def fit(
             results contain only one run.
         family: family of the links: `any`, `wire`, `cell` or `wifi`.
         seed: random seed.
-        jobs: number of parallel simulations. If None, one per core.
+        jobs: number of parallel simulations. If None, one simulation per processor core.
         on_points: function that is called with the number of finished simulations.
 
     Raises:
@@ -80,7 +80,7 @@ def fit(
 def measured_flows(
     results: Results | str | Path, run: str | Sequence[str] | None = None
 ) -> list[MeasuredFlow]:
-    """Return the single bulk flow of each run.
+    """Return, for each run, its only bulk flow.
 
     Raises:
         MeasurementError: several flows share the link, or the run is missing or ambiguous.
@@ -100,7 +100,7 @@ def measured_flows(
 
 
 def flows_of_file(path: Path) -> list[MeasuredFlow]:
-    """Return every flow in a file of measurements: iperf3, `ss -tin`, pcap, or a table.
+    """Return all flows in a measurement file: iperf3 JSON, `ss -tin` log, packet capture or table.
 
     Raises:
         MeasurementError: the file contains no measurement, or cannot be read.
@@ -139,7 +139,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """Return the flows without tiny flows, such as the control connection of iperf3."""
+    """Return only the large flows; leave out tiny flows, such as iperf3's control connection."""
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -177,7 +177,7 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return the content of a users file, whose links are weighted by `flows` or by `bytes`."""
+    """Return the content of a users file; `weighing`, `flows` or `bytes`, sets links' weights."""
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes
@@ -222,7 +222,7 @@ def _times_of_log(flows: Sequence[MeasuredFlow]) -> tuple[float, float]:
 
 
 def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
-    """Return the single bulk flow of a run.
+    """Return the only bulk flow of a run.
 
     Raises:
         MeasurementError: the results contain several runs and `run` is None, the run does not
@@ -258,7 +258,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return those time series of a flow which a fit needs, by column name."""
+    """Return, by column name, the time series of a flow from which a link is inferred."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -275,7 +275,7 @@ def _events(results: Results, run: str) -> pl.DataFrame:
 
 
 def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Return how often the sender entered the state `disorder`, as a column; {} if unknown."""
+    """Return {"disorders": n} if the sender entered the state `disorder` n times; {} if unknown."""
     if not {"event", "flow"} <= set(events.columns):
         return {}
     own = events.filter(pl.col("flow") == row["flow"])["event"]

@@ -152,7 +152,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the recommended algorithm in each mix of competing flows that a report shows."""
+        """Run `candidate` in each mix of competing flows that a report shows."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -164,7 +164,7 @@ class Inquiry:
         _run(Study(**document), self.folder / MIXES, self.jobs)
 
     def _keys(self) -> dict[str, Any]:
-        """Return the keys of a study that define the network on which the flows compete."""
+        """Return the study keys that define the network in which the flows compete."""
         link: str | Mapping[str, Any] = self.link
         if self.population is not None:
             link = max(self.population.classes, key=lambda each: each.weight).link
@@ -181,7 +181,7 @@ def inquire(  # noqa: PLR0913, PLR0917  the parts of a question
     folder: Path | None,
     jobs: int | None,
 ) -> Inquiry:
-    """Create the studies that find the best algorithm for links or for users.
+    """Create the studies that find the best algorithm for given links or users.
 
     Raises:
         CwndlabError: a link or an algorithm is unknown.
@@ -215,7 +215,7 @@ def inquire(  # noqa: PLR0913, PLR0917  the parts of a question
 
 
 def _of_goal(goal: Goal) -> dict[str, Any]:
-    """Return the study keys that are needed to measure a goal."""
+    """Return the study keys that define the traffic with which a goal is measured."""
     match goal.name:
         case "short-transfers":
             return {"application": {"kind": "sized", "bytes": _TRANSFER}}

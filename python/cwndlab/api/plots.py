@@ -21,7 +21,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """Interface of `cwndlab.Results`, as far as plots use it."""
+    """The part of the interface of `cwndlab.Results` that plots use."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -34,10 +34,10 @@ class Plottable(Protocol):
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with these factor values."""
+        """Return the time series of those runs that have the given factor values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return the losses, recoveries and timeouts of the runs with these factor values."""
+        """Return losses, recoveries and timeouts of those runs that have the given factors."""
 
 
 class Plotter:

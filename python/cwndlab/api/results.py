@@ -47,7 +47,7 @@ class Results:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Open the folder `path`.
+        """Open the results folder `path`.
 
         Raises:
             ArgumentError: `path` is not a path.
@@ -171,7 +171,7 @@ class Results:
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """Return TCP_INFO of both ends of each flow, every 10 ms; empty for simulations."""
+        """Return TCP_INFO of each flow's sender and receiver every 10 ms; empty for simulations."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
@@ -179,7 +179,7 @@ class Results:
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Return the results in a subfolder such as `networks`; None if there are none."""
+        """Return the results in a subfolder such as `networks`; None if it contains no results."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
@@ -266,7 +266,7 @@ class Results:
         """Return a table as a lazy frame, without the columns of the factors.
 
         Raises:
-            UnknownNameError: results have no table of this name.
+            UnknownNameError: there is no table with this name.
         """
         known = sorted({*TABLES, *MEASURED_TABLES, *self.tables})
         if table not in known:
@@ -274,7 +274,7 @@ class Results:
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
-        """Return all rows of a table, including rows of runs that do not count as finished."""
+        """Return all rows of a table, even rows of runs that are not finished."""
         labels = self._folder.label_columns(table)
         logged = self._folder.logged
         frames = []
@@ -342,7 +342,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """Return a description of the disturbances of each disturbed run."""
+        """Return a table with the key of each disturbed run and a text about its disturbances."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 
@@ -365,7 +365,7 @@ class Results:
         return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return the column names under which the factors are shown in a table."""
+        """Return, for each factor, the name of its column in a table that has the columns `own`."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

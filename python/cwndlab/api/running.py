@@ -46,7 +46,7 @@ def run_study(  # noqa: PLR0913  each has its default
         executor: the executor of the runs. If None, the backend's default executor.
         report: function that creates the progress display from the title, the total number of runs
             and the number of finished runs.
-        again: command, for messages, that continues the study after an interruption.
+        again: command that continues the study after an interruption; messages quote this command.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.

@@ -10,10 +10,10 @@ from cwndlab.errors import ArgumentError, UnknownNameError
 
 
 def rows_where(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
-    """Return the rows that match `where`: for each column, an accepted value or a list of them.
+    """Return the rows that match `where`, which gives a value or a list of values by column.
 
     Raises:
-        UnknownNameError: the table has no such column.
+        UnknownNameError: `where` names a column that the table does not have.
         ArgumentError: a value does not have the type of its column.
     """
     for name, value in where.items():
@@ -26,7 +26,9 @@ def rows_where(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
         try:
             wanted = pl.Series(values, dtype=frame.schema[name])
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-            remedy = f"write a value of the column, which has the type {frame.schema[name]}"
-            raise ArgumentError(value, name, f"{remedy}, or a list of values") from None
+            remedy = (
+                f"write one value, or a list of values, of the column's type {frame.schema[name]}"
+            )
+            raise ArgumentError(value, name, remedy) from None
         frame = frame.filter(pl.col(name).is_in(wanted.implode()))
     return frame

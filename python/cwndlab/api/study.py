@@ -29,15 +29,15 @@ class Study(StudyDefinition):
         jobs: int | None = None,
         executor: str | None = None,
     ) -> Results:
-        """Run all runs whose results are missing, and open the results.
+        """Execute all runs whose results are missing, and open the results.
 
         Args:
             results: the results folder. If None, `results/ID`.
             backend: `sim` for the simulator; `kernel` for this machine's kernel in real time; or a
                 `cwndlab.backends.live.RealNetwork` for a network between this machine and a server.
-            jobs: number of parallel runs. If None, one per core.
-            executor: address of a Dask cluster that simulates instead of this machine,
-                `dask://HOST:PORT`.
+            jobs: number of parallel runs. If None, one run per processor core.
+            executor: address, `dask://HOST:PORT`, of a Dask cluster that simulates instead of this
+                machine.
 
         Raises:
             ArgumentError: an argument has a wrong type, or `jobs` is not a number of runs.

@@ -54,14 +54,14 @@ STUDY = "study.toml"
 RUNS = "runs"
 """Subfolder of a trial for the results that were measured between two hosts.
 
-If the command is called again, the results of the second call are in `runs-2`, and so on.
+If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
 """Name of the file with the study of the latest partial period or return to the baseline."""
 PARTS = "part"
-"""Subfolder for the first partial period or return to the baseline; the next is in `part-2`."""
+"""Subfolder for the first partial period or return to the baseline; the next one uses `part-2`."""
 ASSUMED_SPREAD = 0.15
-"""Default of `Design.spread`, which is used if no earlier trial has measured the spread."""
+"""Value of `Design.spread` if no earlier trial has measured the spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,16 @@ class Design:
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation, over blocks, of the difference in utility between the two periods of a
-    block."""
+    """Standard deviation, over blocks (pairs of periods), of the difference in utility between the
+    two periods of a block."""
     seed: int = 1
 
     @property
     def return_s(self) -> float:
-        """Duration in seconds of a return to the baseline, which checks suspected harm.
+        """Duration in seconds of a return to the baseline, which checks whether harm is real.
 
-        A return lasts half a period, or longer if the wash-out and two seconds of data need more
-        time.
+        A return lasts half a period, or longer if the wash-out and two seconds of data take longer
+        than half a period.
         """
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
@@ -112,7 +112,7 @@ def register(
     design: Design,
     goal: str | None = None,
 ) -> RegisteredPrediction:
-    """Predict, from results of `advise` or `compare`, the outcome on a similar real network.
+    """Predict the outcome of a trial on a real network, from results of `advise` or `compare`.
 
     Args:
         results: results of simulations; results of `advise` also contain similar networks.
@@ -131,15 +131,16 @@ def register(
     decision = answers.together
     if not decision.is_explained:
         msg = (
-            f"{results.path}: the simulated links do not explain the measurement, so they predict "
-            "nothing with a known probability; compare the algorithms with `cwndlab live` instead"
+            f"{results.path}: the simulated links do not explain the measurement, so the "
+            "probability of their predictions is unknown; compare the algorithms with "
+            "`cwndlab live` instead"
         )
         raise ResultsError(msg)
     baseline = baseline or decision.baseline or BASELINE
     if decision.goal.gain != THROUGHPUT.gain:
         msg = (
             f"a trial compares throughput and delay, not the goal {decision.goal.name}; add "
-            "--goal throughput, balance or latency"
+            "--goal throughput, --goal balance or --goal latency"
         )
         raise ResultsError(msg)
     chosen = challenger or decision.first or baseline
@@ -202,7 +203,7 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious estimate of `Design.spread`, from the blocks of an earlier trial.
+    """Return a cautious (high) estimate of `Design.spread` from the blocks of an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.

@@ -1,7 +1,7 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-If a period is interrupted, each of its parts and each return to the baseline is a separate run,
-for which a study of the same duration is created.
+If a period is interrupted, each part of the period, and each return to the baseline, is a separate
+run. For each of these runs, a study with the duration of the run is created.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class HostPeriods:
     """Measures the periods of a trial between two hosts; each period is a run of a study."""
 
     study: Study
-    """Study whose runs are the whole periods of all blocks."""
+    """Study whose runs are the uninterrupted periods of all blocks (pairs of periods)."""
     study_of_part: Callable[[float], Study]
     """Function that returns a study with one run of each algorithm; its argument is the duration of
     a run in seconds."""
     backend: RealNetwork
     folder: Path
-    """Folder for the runs of whole periods."""
+    """Folder for the runs of uninterrupted periods."""
     folder_of_part: Callable[[], Path]
     """Function that returns a new folder for a partial period or a return to the baseline."""
     goal: Goal
@@ -120,7 +120,7 @@ class _HarmWatch:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return goodput and smoothed RTT of a period, without its first part (the wash-out)."""
+    """Return the outcome of a period, measured after the wash-out at the start of the period."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()

@@ -38,7 +38,7 @@ class Simulator:
     """The backend that simulates runs, on this machine or on a Dask cluster."""
 
     jobs: int | None = None
-    """Number of parallel runs. If None, one per core."""
+    """Number of parallel runs. If None, one run per processor core."""
     cluster: str | None = None
     """Address (`dask://HOST:PORT`) of the Dask cluster that simulates; None for this machine."""
 
@@ -74,7 +74,7 @@ class ThisKernel:
         return "kernel"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with new keys (identifiers), which include the kernel's release."""
+        """Return the runs with new keys (identifiers) that depend on the kernel's release."""
         return rekeyed(matrix, f"kernel/{platform.release()}")
 
     def executor(self, matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -95,7 +95,7 @@ class VirtualMachines:
 
     kernel: StockKernel
     jobs: int | None = None
-    """Number of virtual machines in parallel. If None, one per core."""
+    """Number of virtual machines in parallel. If None, one per processor core."""
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ class VirtualMachines:
         return "vm"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with new keys (identifiers), which include the kernel's release."""
+        """Return the runs with new keys (identifiers) that depend on the kernel's release."""
         return rekeyed(matrix, f"vm/{self.kernel.release}")
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:

@@ -33,7 +33,7 @@ class ClusterExecutor:
     """An executor that uses a running Dask cluster whose workers have cwndlab installed."""
 
     def __init__(self, address: str) -> None:
-        """Create an executor for the cluster whose scheduler has this address.
+        """Create an executor for the cluster whose scheduler has the given address.
 
         Args:
             address: the address in the form `dask://HOST:PORT`.
@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next tasks; return their future in a list, or an empty list."""
+                """Submit the next tasks; return a list with their future, empty without tasks."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -157,7 +157,7 @@ def _identity_there() -> dict[str, str]:
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Return the number of tasks of the next batch, which should take about `BATCH_S`."""
+    """Return the number of tasks in the next batch, chosen so that it takes about `BATCH_S`."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))

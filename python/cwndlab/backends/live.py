@@ -74,8 +74,8 @@ class RealNetwork:
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
     ends_early: Callable[[], EndsEarly] | None = None
-    """Function that is called for each attempted run, and returns a function that may end the run's
-    flows early. None if no flow may end early."""
+    """Function that is called for each attempted run. It returns another function, which may end
+    the flows of the run early. None if no flow may end early."""
 
     @property
     def name(self) -> str:
@@ -86,8 +86,8 @@ class RealNetwork:
         """Return the runs with keys that distinguish iperf3 from `cwndlab serve`.
 
         Raises:
-            StudyError: the study has a simulated link, it has several places of which none is
-                selected, or a run cannot be measured.
+            StudyError: the study has a simulated link, no place is selected although the study has
+                several places, or a run cannot be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = (
@@ -167,7 +167,7 @@ class LiveExecutor:
         Raises:
             CampaignEndedError: the server was unreachable for too long, or one of the two machines
                 lacks an algorithm.
-            ProxyError: a proxy splits the path, which makes comparisons meaningless.
+            ProxyError: a proxy splits the path, so comparisons would be meaningless.
         """
         keys = {task.key for task in tasks}
         missing = {run.key: run for run in self._runs if run.key in keys}
@@ -242,10 +242,10 @@ class LiveExecutor:
         return Batch((outcome,), socket.gethostname(), tables, files)
 
     def _look(self) -> Iterator[Note]:
-        """Check both ends and the path before the first run, and store the findings.
+        """Check both hosts and the path before the first run, and store the findings.
 
         Raises:
-            ProxyError: a proxy splits the path, which makes comparisons meaningless.
+            ProxyError: a proxy splits the path, so comparisons would be meaningless.
         """
         here = [run for run in self._runs if path_of(run).place == self._live.place]
         address = self._live.address
@@ -338,7 +338,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Return all pairs (sending machine, algorithm) that occur in the runs of a study."""
+    """Return each combination of sending machine and algorithm in the runs of a study."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:

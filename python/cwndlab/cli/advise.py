@@ -58,7 +58,7 @@ def _budget_s(budget_ns: int) -> float:
 @click.option(
     "--trace",
     type=UserPath(),
-    help=f"Recorded trace of the link, to which a one-way delay of {_TRACE_DELAY} is added.",
+    help=f"Recorded trace of the link. A one-way delay of {_TRACE_DELAY} is added to the trace.",
 )
 @click.option(
     "--results",

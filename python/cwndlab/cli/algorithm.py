@@ -80,7 +80,7 @@ def algorithm_list(output_format: str) -> None:
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Describe NAME: its parameters, hooks and congestion window.
+    """Describe the algorithm NAME: its parameters, hooks (functions) and congestion window.
 
     NAME is an algorithm, or a C file such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
     """
@@ -106,7 +106,8 @@ def algorithm_show(
         say(*(f"  {line}".rstrip() for line in lines), "")
     if parameters:
         print_rows(parameters, output_format)
-        say("", f"  in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...", "")
+        key = parameters[0]["parameter"]
+        say("", f"  to set one in a study: [parameters.{entry.name}], {key} = ...", "")
     else:
         say("  no parameters", "")
     say(prose(f"  hooks: {', '.join(entry.hooks)}"))
@@ -162,10 +163,11 @@ def algorithm_check(name: str, output_format: str) -> int:
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load the algorithm NAME into the running kernel. This command needs root.
 
-    NAME may also be your own C file, such as ./my_cc.c. The command prints the name under which
-    the kernel knows the algorithm. The algorithm stays loaded until you stop this command; with
-    --pin, it stays until `cwndlab algorithm unload` or the next boot. If the kernel already has an
-    algorithm of this name, that algorithm does not change, and neither does the machine's default.
+    NAME may also be your own C file, such as ./my_cc.c. The command prints the name under which the
+    kernel knows the algorithm. The algorithm stays loaded until you stop this command; with --pin,
+    it stays until `cwndlab algorithm unload` or the next boot. The command does not change the
+    machine's default algorithm. If the kernel already has an algorithm called NAME, the command
+    does not change that algorithm either.
     """
     require_loading(name)
     with KernelHelper() as helper:

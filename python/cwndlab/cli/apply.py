@@ -56,11 +56,11 @@ def apply_winner(decision: Decision) -> None:
         program = load(helper, winner, Path(), stays=True)
     say(f"  {winner} is loaded as {program.name}")
     _say_how_to_choose(program.name)
-    say(f"  to undo it:    {command_line('cwndlab', 'algorithm', 'unload', winner)}")
+    say(f"  to unload it:  {command_line('cwndlab', 'algorithm', 'unload', winner)}")
 
 
 def _say_how_to_choose(name: str) -> None:
-    """Print how to select an algorithm other than the default for a route or for a program."""
+    """Print how to make a route or a program use an algorithm that is not the default."""
     say(
         f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
         f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",

@@ -52,8 +52,9 @@ def conform_command(
     """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
 
     draft-ietf-ccwg-bbr defines the cases. For each case, the command prints the outcome of each
-    check, and the phases of the last run with their start times in seconds. An algorithm in a file
-    must name its phases as bbr3 does. The exit status is 1 if a case fails.
+    check. It also prints the phases through which the algorithm went in the last run, with their
+    start times in seconds. An algorithm in a file must name its phases as bbr3 does. The exit
+    status is 1 if a case fails.
     """
     if release is not None and backend != "vm":
         msg = "--kernel selects the kernel of a virtual machine; add --backend vm"

@@ -215,7 +215,8 @@ def say_fit(found: Fit, output_format: str) -> None:
                 f"! These links do not explain the measurement: {check.worst} is {_side(found)} "
                 f"than on these links (p = {check.probability:.2f}). The intervals of the "
                 "parameters, and the spread of the links in the file, are widened by a factor of "
-                f"{check.widening:.2g}. Predictions are relative to the measured flow."
+                f"{check.widening:.2g}. Each prediction is multiplied by the ratio of the measured "
+                "to the simulated result of the measured algorithm."
             ),
             "",
         )
@@ -232,10 +233,10 @@ def _next(found: Fit) -> list[str]:
     if best is None or not best.is_worthwhile:
         return []
     before, after = 100 * best.regret, 100 * best.regret_after
-    gap = "the expected difference between the recommended and the best algorithm"
     return [
         f"  {best.command()}",
-        f"  would lower {gap} from {before:.2g} to {after:.2g} %",
+        "  would lower the recommended algorithm's expected loss of power, compared with the best",
+        f"  algorithm, from {before:.2g} to {after:.2g} % (power: goodput / 95th percentile RTT)",
     ]
 
 

@@ -50,7 +50,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "run": CommandEntry(
             "cwndlab.cli.studies",
             "run_command",
-            "Run STUDY. Finished runs are kept, so you can stop and resume.",
+            "Run STUDY. Finished runs are stored, so you can stop and resume.",
         ),
         "open": CommandEntry(
             "cwndlab.cli.open_results",
@@ -97,7 +97,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "preflight": CommandEntry(
             "cwndlab.cli.live",
             "preflight_command",
-            "Check both ends and the path before a live measurement.",
+            "Check both hosts and the path between them before a live measurement.",
         ),
         "live": CommandEntry(
             "cwndlab.cli.live",
@@ -107,7 +107,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "trial": CommandEntry(
             "cwndlab.cli.trial",
             "trial_command",
-            "Test a recommendation safely on a real network, and judge it.",
+            "Test a recommendation safely on a real network, and judge the recommendation.",
         ),
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",

@@ -49,9 +49,9 @@ def import_command(
 
     FOLDER may contain JSON output of iperf3, logs of ss -tin, packet captures (pcap, pcapng), and
     Web100 or other CSV files. Each name in braces in --pattern, such as {algorithm}, becomes a
-    factor by which runs are compared. Runs with the same {repetition} are compared with each
-    other, as pairs. Files that differ only in {side} (client, server) describe the two ends of one
-    transfer. {} matches any text.
+    factor by which runs are compared. Runs with the same {repetition} are compared in pairs. Files
+    that differ only in {side} (client, server) describe the two ends of one transfer. {} matches
+    any text.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--page",
     type=UserPath(dir_okay=False),
     metavar="FILE",
-    help="Write a page (HTML) with the reliability diagram, the scores and all entries.",
+    help="Write an HTML page with the reliability diagram, the scores and all entries.",
 )
 @format_option
 def ledger_command(
@@ -48,9 +48,9 @@ def ledger_command(
 ) -> None:
     """Show how often the predictions in a ledger came true.
 
-    A ledger is a file of JSON lines, which you can publish. Its lines are predictions that were
-    tested on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose
-    entries are first added to the shown ledger.
+    A ledger is a file that you can publish. Each line describes, in JSON, a prediction that was
+    tested on a real network; `cwndlab trial verdict` adds the lines. Each FILE is another ledger.
+    Before the result is shown, the entries of each FILE are added to the shown ledger.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"
@@ -89,7 +89,7 @@ def ledger_command(
                 "regret p90": _lost(each.regret_p90),
                 "tau": _number(each.tau),
                 "within 90 %": _share(each.covered),
-                "bars missed": ", ".join(each.failures) or "none",
+                "requirements missed": ", ".join(each.failures) or "none",
             }
             for each in [*scores(entries), score("all", entries)]
         ],

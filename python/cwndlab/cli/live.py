@@ -1,4 +1,4 @@
-"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on it."""
+"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on the network."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def preflight_command(
     study: Path | None, address: Address, udp: int | None, output_format: str, *, is_trusting: bool
 ) -> int:
-    """Check both ends and the path before a live measurement.
+    """Check both hosts and the path between them before a live measurement.
 
-    If STUDY is given, also check that both ends can run the study.
+    If STUDY is given, also check that both hosts can run the study.
     """
     senders = []
     if study is not None:

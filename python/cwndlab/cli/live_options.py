@@ -98,7 +98,7 @@ _LIVE_OPTIONS = (
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name the server to a command, which receives them as `address`."""
+    """Add the options that name the server to a command; it receives the server as `address`."""
 
     @functools.wraps(command)
     def with_address(
@@ -122,7 +122,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for a real network to a command, which receives them as `LiveOptions`."""
+    """Add the options for a real network to a command; it receives their values as `live`."""
 
     @functools.wraps(command)
     def with_live(**values: Any) -> object:  # noqa: ANN401  of options
@@ -136,7 +136,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Values of the options for measuring a real network, which `run` and `live` share."""
+    """Values of those options of `run` and `live` that concern a real network."""
 
     server: str | None
     token_file: Path
@@ -146,10 +146,10 @@ class LiveOptions:
     labels: tuple[str, ...]
     radio_log: Path | None
     outage: int
-    """In nanoseconds."""
+    """Time without data that counts as an outage, in nanoseconds."""
     retries: int
     patience: int
-    """In nanoseconds."""
+    """Longest time for which an unreachable server is retried, in nanoseconds."""
     is_impatient: bool
     is_proxy_accepted: bool
 

@@ -135,7 +135,7 @@ def command_line(*parts: str | Path) -> str:
 
 
 def _heading(name: str) -> str:
-    """Return the heading of a column: goodput_mbit_s becomes goodput Mbit/s."""
+    """Return the heading of a column; for goodput_mbit_s, the heading is "goodput Mbit/s"."""
     for suffix, unit in (("_mbit_s", "Mbit/s"), ("_pct", "%"), ("_pkts", "packets")):
         if name.endswith(suffix):
             name = f"{name.removesuffix(suffix)} {unit}"
@@ -175,7 +175,7 @@ def indented(drawn: RenderableType) -> Padding:
 
 
 def fitted(table: Table, indent: int = 0) -> RenderableType:
-    """Return a table, or one line for each value if the terminal is too narrow for the table."""
+    """Return `table`, or a text with one line per value if the terminal is too narrow for it."""
     to = console()
     least = Measurement.get(to, to.options.update(width=_WIDTH_OF_PIPES), table).minimum
     if least + indent <= to.width:

@@ -1,4 +1,4 @@
-"""`cwndlab papers`, and the table of verdicts on claims that `cwndlab reproduce` prints."""
+"""`cwndlab papers`: list published studies; also print the claims' verdicts for `reproduce`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ trust_option = click.option(
 
 
 class UntrustedCodeError(CwndlabError):
-    """A study uses C files that the user has not agreed to run."""
+    """A study uses C files, and the user has not agreed to run these files."""
 
 
 def load_study(

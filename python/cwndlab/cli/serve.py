@@ -36,18 +36,20 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 
 @click.command("serve")
 @secret_option(
-    "token", "File with the secret token that clients need. The server creates a missing file."
+    "token",
+    "File with the secret token that clients need. The server creates the file if it is missing.",
 )
 @secret_option(
     "key",
-    "File with the server's private key and certificate. The server creates a missing file.",
+    "File with the server's private key and certificate. The server creates the file if it is "
+    "missing.",
 )
 @click.option(
     "--host",
     metavar="ADDRESS",
     default="0.0.0.0",  # noqa: S104  a server for other machines
     show_default=True,
-    help="Address to listen on; `::` accepts IPv6 and IPv4.",
+    help="Address on which the server listens; `::` accepts IPv6 and IPv4.",
 )
 @click.option(
     "--port",

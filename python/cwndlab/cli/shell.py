@@ -88,9 +88,9 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
       cwndlab shell --watch        in another terminal: rate, delay and queue
 
-    COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all other hosts through the
-    HTTP proxy that COMMAND's environment variables name. Without root, COMMAND reaches this
-    machine through the proxy as well.
+    COMMAND reaches other hosts through an HTTP proxy, which environment variables of COMMAND name.
+    The variable $CWNDLAB_HOST contains the address of this machine. COMMAND reaches this address
+    directly if cwndlab runs as root, and otherwise through the proxy.
     """  # noqa: D301  \b marks lines that click must not rewrap
     if is_watching:
         _watch()
@@ -165,7 +165,7 @@ def _in_kernel(algorithm: str) -> str:
 
 
 def _watch() -> None:
-    """Show the link's traffic until the shell ends: as a table, or as lines without a terminal."""
+    """Show the link's traffic until the shell ends: in a terminal as a table, else as lines."""
     statuses = _statuses()
     terminal = console()
     if not terminal.is_terminal:
@@ -235,7 +235,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """Return the control sockets of all running `cwndlab shell` commands in this namespace."""
+    """Return the control sockets of all `cwndlab shell` commands in this network namespace."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

@@ -85,7 +85,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     is_quick: bool,
     is_dry: bool,
 ) -> None:
-    """Run STUDY. Finished runs are kept, so you can stop and resume."""
+    """Run STUDY. Finished runs are stored, so you can stop and resume."""
     loaded = load_study(
         study, is_trusting=is_trusting, is_quick=is_quick, is_live=backend == "live"
     )

@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""If the measured part of each period is shorter than this number of seconds, a warning is
-printed."""
+"""Shortest measured part of a period, in seconds, for which no warning is printed."""
 _SHORT = (
-    "Periods this short are suitable only for rehearsals: data that a loss delayed until the "
-    "measured part of a period can raise the goodput above the rate of the link."
+    "Periods this short are suitable only for rehearsals: if a loss delays data until the measured "
+    "part of a period, the measured goodput can exceed the rate of the link."
 )
 
 _trial_argument = click.argument("trial", type=UserPath())
@@ -51,7 +50,7 @@ _trial_argument = click.argument("trial", type=UserPath())
 
 @click.group("trial")
 def trial_command() -> None:
-    """Test a recommendation safely on a real network, and judge it.
+    """Test a recommendation safely on a real network, and judge the recommendation.
 
     \b
       cwndlab advise --link lte-typical
@@ -103,7 +102,7 @@ def trial_command() -> None:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Earlier trial from which to estimate how much neighbouring periods differ.",
+    help="Earlier trial from which to estimate how much the two periods of a block differ.",
 )
 @click.option(
     "--seed",
@@ -136,8 +135,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Register the prediction of RESULTS before a trial begins.
 
-    RESULTS is a folder of results from `advise` or from a simulated study. The prediction's file,
-    which you can publish, contains the SHA-256 of the prediction, so nobody can change the
+    RESULTS is a folder of results from `advise` or from a simulated study. You can publish the file
+    of the prediction. The file contains the SHA-256 of the prediction, so nobody can change the
     prediction unnoticed.
     """
     design = Design(blocks, period / 1e9, wash_out / 1e9, seed=seed)
@@ -159,12 +158,13 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say("", prose(_claim(found)))
     say(
         prose(
-            f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s take "
+            f"{plural(found.blocks, 'block')}, each with two periods of {found.period_s:g} s, take "
             f"{length}. A trial of this length detects the predicted change in four of five cases "
-            f"if neighbouring periods differ by {100 * design.spread:.0f} %."
+            "if the difference between the two periods of a block has a standard deviation of "
+            f"{100 * design.spread:.0f} %."
         )
         if blocks is None
-        else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
+        else prose(f"{plural(found.blocks, 'block')}, each with two periods, take {length}."),
         prose(_returns(found)),
         *([prose(_SHORT)] if design.period_s - design.washout_s < _LEAST_WINDOW_S else []),
         f"Registered in {out / FILE}, SHA-256 {found.id[:16]}",
@@ -193,14 +193,15 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.IntRange(min=1, max=64),
     default=1,
     show_default=True,
-    help="Number of simultaneous connections between two hosts.",
+    help="Number of simultaneous connections; only for a trial with --server.",
 )
 @click.option(
     "--most-rtt",
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the tested algorithm's RTT exceeds the baseline's RTT by this factor.",
+    help="End the trial if the RTT of the tested algorithm is more than this many times the RTT of "
+    "the algorithm in use today.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
@@ -218,8 +219,9 @@ def run_command(  # noqa: PLR0913  one argument per option
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
     the setting is restored when the command ends, even if the command is killed. The trial ends
-    early, even within a period, if the tested algorithm harms the users of the network; suspected
-    harm is first checked by a return to the baseline.
+    early, even within a period, if the tested algorithm harms the users of the network. Before
+    that, the trial returns to the algorithm in use today for a short time, to check whether the
+    suspected harm is real.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -286,7 +288,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the setting that a killed trial could not restore."""
+    """Restore the setting that a trial changed, if the trial could not restore it."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
@@ -303,7 +305,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """Return a logarithmic change in utility as a signed percentage."""
+    """Return a logarithmic change in utility as a number of percent with a sign."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 
@@ -356,7 +358,7 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks contain connections that carried enough data."
+    measured = "Too few blocks of the trial contain connections that carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

@@ -84,7 +84,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
     """Compare the simulator with a Linux kernel.
 
     Run each combination of settings in STUDY both in the simulator and on the kernel, and report
-    where the results agree. Without STUDY, run six algorithms on three links, which takes 50
+    where the results agree. Without STUDY, run six algorithms on three links; these runs take 50
     minutes on the kernel.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
@@ -142,7 +142,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _announce(study: Study, at_once: int) -> None:
-    """Print how long all runs on the kernel take, because they run in real time."""
+    """Print how long all runs on the kernel take in real time, if this is more than a minute."""
     runs = study.matrix.runs
     length_s = sum(run.scenario.duration_ns for run in runs) / 1e9 / at_once
     if length_s > WORTH_SAYING_S:

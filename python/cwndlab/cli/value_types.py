@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class UserPath(click.Path):
     """A path in which a leading `~` is expanded; an empty path is refused.
 
-    Shells do not expand `~` in `--results=~/mine`. An unset variable of a shell is an empty path,
-    which would otherwise name the current folder.
+    Shells do not expand `~` in `--results=~/mine`. An unset shell variable results in an empty
+    path; without this check, the empty path would mean the current folder.
     """
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  click's
@@ -36,7 +36,7 @@ class UserPath(click.Path):
         """Convert the value of the option to a path, and expand a leading `~`."""
         text = os.fspath(value)
         if not text:
-            self.fail("the path is empty; write the path of a file or folder", param, ctx)
+            self.fail("the path is empty; give the path to a file or folder", param, ctx)
         return super().convert(user_path(text), param, ctx)
 
 

@@ -50,7 +50,7 @@ class Kernel:
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return whether an algorithm is built in or a module, or None if the kernel lacks it."""
+        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None
@@ -92,7 +92,7 @@ def obstacles() -> list[Obstacle]:
 
 
 def _is_privileged() -> bool:
-    """Return whether this process has the privileges to load algorithms (root, no container)."""
+    """Return whether this process may load algorithms, which needs root outside a container."""
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0
     may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1

@@ -100,7 +100,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let the helper process survive `exec`; it ends with the program that replaces cwndlab."""
+        """Let the helper process survive `exec`, until the program that replaces cwndlab ends."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 

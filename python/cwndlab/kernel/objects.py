@@ -43,7 +43,7 @@ class KernelProgram:
     program: Program
     parameters: tuple[tuple[str, int], ...]
     is_recording: bool = False
-    """Whether the program records every call of its hooks."""
+    """True if the program records every call of the algorithm's hooks (functions)."""
     seed: int | None = None
     """Seed of the random numbers that a recording program draws; if None, the kernel chooses it."""
 
@@ -132,7 +132,7 @@ def kernel_object(program: Program) -> Path:
 
 
 def _source(reference: str, folder: Path) -> tuple[Path, Path]:
-    """Return the C file of an algorithm, and the folder with the headers that it includes."""
+    """Return the C file of an algorithm, and the folder with the headers that the file includes."""
     if reference.startswith(LINUX_PREFIX):
         module = Path(reference.removeprefix(LINUX_PREFIX)).stem
         msg = f"{reference} is a kernel module; load it with: modprobe {module}"

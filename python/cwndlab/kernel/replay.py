@@ -1,4 +1,4 @@
-"""Record the kernel's calls of an algorithm's hooks, and replay the calls in user space."""
+"""Record the kernel's calls of an algorithm's hooks (its functions); replay them in user space."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Replay:
 
 
 class CallRecorder:
-    """Loads an algorithm into the kernel and records every call of its hooks."""
+    """Loads an algorithm into the kernel and records every call of its hooks (functions)."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class CallRecorder:
         *,
         seed: int | None = None,
     ) -> None:
-        """Load the algorithm and start recording; `seed` determines its random numbers.
+        """Load the algorithm and start recording; `seed` determines the algorithm's random numbers.
 
         Raises:
             AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message

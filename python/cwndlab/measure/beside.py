@@ -36,7 +36,7 @@ class DatagramsBeside:
 
         Args:
             address: address of the server.
-            session: `id` of the session of the run.
+            session: `id` of the session that executes the run.
             bits_per_sec: bit rate of the payload of the datagrams.
             duration_ns: duration of the run.
             directions: one or both of `forward` and `reverse`.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FEWEST_PAIRS = 40
 _IDLE_MS = 50.0
-"""Shortest idle time in ms before a pair for the pair to be used. This is half of the usual idle
-time, so that jitter does not exclude pairs."""
+"""A pair is used only if the link was idle for at least this time, in ms, before the pair. The
+value is half of the usual idle time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
 """Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
 because it may be an error: an error of a clock or of a sending time, or other traffic that kept
@@ -40,7 +40,7 @@ _FASTER_MS = 0.2
 _CHANCE = 1e-4
 """Probability that a link without a busy state is mistaken for a link with a busy state."""
 _MOSTLY = 0.5
-"""Smallest share of packets on a busy link that are fast. It is below 1 because retransmissions on
+"""Smallest share of fast packets on a busy link. The share is below 1, because retransmissions on
 the radio link delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
@@ -56,7 +56,7 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of packets in one direction that found the link idle and of which no packet was lost.
+    """Pairs of packets, sent in one direction to an idle link; both packets of each pair arrived.
 
     All times are in ms.
     """
@@ -103,7 +103,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """The state of a link that has just served a packet: its delay, and how long it lasts."""
+    """The state of a link that has just served a packet: delay in this state, and its duration."""
 
     delay: Bounded
     """Shortest delay of a packet on the busy link, with its 95 % interval."""
@@ -163,7 +163,7 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability of so many fast second packets on a link without a busy state.
+    """Return the probability of at least `fast` fast second packets on a link without busy state.
 
     The test is Fisher's exact test, one-sided.
     """

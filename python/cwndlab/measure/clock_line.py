@@ -3,14 +3,14 @@
 A packet with the delay d that leaves the client at time t arrives d + c(t) later by the server's
 clock, and a packet in the other direction seems to need d - c(t). The difference c(t) between the
 clocks changes linearly, because their oscillators run at different speeds. As in the linear program
-of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line that
-leaves the largest minimum delay, which is the same in both directions: half of the smallest
-round-trip time.
+of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line for which
+the minimum delay is largest. The minimum delay is then the same in both directions: half of the
+smallest round-trip time.
 
-If the smallest delays of the two directions differ, the delays of one direction are too large, and
-those of the opposite direction are too small, both by half of this difference. The difference
-cannot be measured without synchronised clocks. The sum of the delays and their changes are right
-nevertheless.
+If the smallest delays of the two directions differ, the estimated delays of one direction are too
+large, and those of the opposite direction are too small, both by half of this difference. The
+difference cannot be measured without synchronised clocks. The sum of the delays of both directions,
+and the changes of the delays, are right nevertheless.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class Transits:
-    """Sending and arrival times of packets in one direction, in ns by each end's own clock."""
+    """Sending and arrival times of packets in one direction, in ns of each host's own clock."""
 
     sent_ns: Integers
     received_ns: Integers

@@ -41,7 +41,7 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if the disturbed run may be repeated, as for any kind except "technology"."""
+        """True if the disturbance is a reason to repeat the run: any kind except "technology"."""
         return self.kind != "technology"
 
 

@@ -1,8 +1,8 @@
-"""Measure transfers to a remote end that runs only `iperf3 --server`.
+"""Measure transfers to and from a host that runs only `iperf3 --server`.
 
 Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. The iperf3
-option for the algorithm applies to both ends. Therefore, cwndlab uses this option only if the
-study sets the algorithm of the end that sends the data. Probes, the receiver's TCP state and
+option for the algorithm applies to client and server. Therefore, cwndlab uses this option only if
+the study sets the algorithm of the host that sends the data. Probes, the receiver's TCP state and
 applications that iperf3 does not offer are not available.
 """
 
@@ -45,13 +45,13 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs with other keys than the same runs with `cwndlab serve` have."""
+    """Return the runs with keys that differ from those of runs with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
 class Iperf3:
-    """An unmodified iperf3 server, as the remote end of measurements."""
+    """An unmodified iperf3 server with which this computer exchanges data."""
 
     host: str
     port: int = DEFAULT_PORT
@@ -85,7 +85,7 @@ class Iperf3:
             sender_algorithm: algorithm of the sender; None keeps the default of its computer.
 
         Raises:
-            AlgorithmMissingError: the algorithm is missing at one end.
+            AlgorithmMissingError: the client or the server lacks the algorithm.
             ServerUnreachableError: no iperf3 server answers.
             TransferFailedError: the test failed.
         """

@@ -1,10 +1,10 @@
-"""Evaluate trains and pairs of packets: their delays on an idle link and on a busy link.
+"""Evaluate the delays of packet trains and packet pairs on an idle link and on a busy link.
 
-The result is a *light* trace, in the format of CellReplay (Sentosa et al., NSDI 2025). Each line
-describes a train: its sending time, the delay of its first packet (the *base delay*), and the
-arrival times of its further packets. A train whose first packet was lost has no line; other lost
-packets have no arrival time. Pairs of packets show how long the link stays busy after a packet
-(see `busy`).
+A train is a group of packets that are sent at once. The result is a *light* trace, in the format of
+CellReplay (Sentosa et al., NSDI 2025). Each line describes a train: its sending time, the delay of
+its first packet (the *base delay*), and the arrival times of its further packets. A train whose
+first packet was lost has no line; other lost packets have no arrival time. Pairs of packets show
+how long the link stays busy after a packet (see `busy`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TrainSeries:
     trace."""
 
     def first_packets(self) -> Transits:
-        """Return the first packets of the trains that arrived."""
+        """Return the sending and arrival times of those trains' first packets that arrived."""
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
@@ -103,8 +103,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Delay and duration of the busy state after a packet; None if it does not differ from the idle
-    state."""
+    """Delay and duration of the busy state after a packet; None if the busy state does not differ
+    from the idle state."""
 
     @classmethod
     def of(
@@ -127,7 +127,9 @@ class LightDirection:
             for train in _trains(each, delay_ns.tolist(), least_ns)
         ]
         if all(train.at_ms is None for train in trains):
-            msg = f"{direction.title}: no train arrived, so nothing was recorded without load"
+            msg = (
+                f"{direction.title}: no packet train arrived, so nothing was recorded without load"
+            )
             raise LinkError(msg)
         sent = sum(len(each.request.gaps_ns) for each in series)
         request = series[-1].request
@@ -151,7 +153,7 @@ class LightDirection:
 
     @property
     def recorded(self) -> list[Train]:
-        """Packet trains in the trace: trains that did not catch up with the previous train."""
+        """Packet trains in the trace; trains that caught up with an earlier train are left out."""
         on_axis = [each for each in self.trains if each.at_ms is not None]
         return [each for each in on_axis if each.idle_ms is None or each.idle_ms > 0] or on_axis
 
@@ -178,7 +180,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Return the link keys that the recording determines; other keys keep their defaults."""
+        """Return the keys of a link whose values the recording determines, with these values."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys
@@ -192,7 +194,7 @@ class LightDirection:
         }
 
     def trace(self) -> str:
-        """Return a light trace as text, with times in ms.
+        """Return the light trace (a recording of trains without load) as text, with times in ms.
 
         Each line contains the sending time of a train, its base delay, and the times of its
         arrivals relative to the first arrival.

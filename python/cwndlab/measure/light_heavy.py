@@ -2,12 +2,12 @@
 
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one phone saturates the
 network, the other phone sends short trains of packets. A single client alternates instead: each
-round consists of four pieces of some seconds, one for each combination of trains or saturation
-with downlink or uplink. In the traces, the piece with trains and the piece with saturation of a
-round have the same place on the time axis. Trains, and the pairs of packets that follow a piece
-with trains, are sent in one direction at a time. Before each piece, the client waits until the
-queues of the link have drained, that is, until a probe is as fast as the probes before the
-recording.
+round consists of four pieces of some seconds, with trains on the downlink, trains on the uplink,
+saturation of the downlink, and saturation of the uplink. In the traces, the trains and the
+saturation of a round have the same place on the time axis. Trains, and the pairs of packets that
+follow a piece with trains, are sent in one direction at a time. Before each piece, the client waits
+until the queues of the link have drained, that is, until a probe is as fast as the probes before
+the recording.
 
 Trains are a light load only if the link is idle most of the time. Therefore, if each train takes
 long in a direction, trains are sent less often; if the direction is very slow, trains have fewer
@@ -73,7 +73,7 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return the number of full-size packets in a train, if each packet takes `packet_ms`."""
+    """Return a train's number of full-size packets if each occupies the link for `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 
@@ -85,7 +85,7 @@ class LightHeavyRecorder:
         """Prepare a recording.
 
         Args:
-            session: session with the server, which has the turn to measure.
+            session: session with the server; this session must have the turn to measure.
             duration_ns: duration of the recording of each direction.
             most_bits_per_sec: maximum sending rate.
         """
@@ -103,7 +103,7 @@ class LightHeavyRecorder:
 
     @property
     def pieces(self) -> int:
-        """Number of pieces (time intervals) of which the recording consists."""
+        """Number of pieces (time intervals) in the recording."""
         return _PIECES_OF_ROUND * (len(self._bounds_ms) - 1)
 
     @property
@@ -138,7 +138,7 @@ class LightHeavyRecorder:
             gaps_ns = [gap * _NS_PER_MS for gap in _FIRST_GAPS_MS]
             first = self._send(direction, size, gaps_ns, (0, 0))
             if not first.arrivals:
-                msg = f"{direction.title}: no train arrived; the network may block UDP"
+                msg = f"{direction.title}: no packet train arrived; the network may block UDP"
                 raise TransferFailedError(msg)
             self._choose_packets(direction, first)
         for begins_ms, ends_ms in zip(self._bounds_ms, self._bounds_ms[1:], strict=False):
@@ -189,7 +189,7 @@ class LightHeavyRecorder:
         return gaps_ns
 
     def _pair_gaps_ns(self) -> list[int]:
-        """Return the gaps of a piece with pairs: alternately within a pair and after a pair."""
+        """Return the gaps between packets, in ns: alternately within a pair and after a pair."""
         random = np.random.default_rng(self._series)
         low_ms, high_ms = _PAIR_GAPS_MS
         within_ms = np.exp(random.uniform(log(low_ms), log(high_ms), self._pairs))
@@ -204,7 +204,7 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send the trains of a piece, or its pairs, which have no place in the trace."""
+        """Send the trains of a piece, or its pairs if `axis_ms` is None; a trace has no pairs."""
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,

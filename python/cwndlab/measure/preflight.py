@@ -1,4 +1,4 @@
-"""Check both ends and the path before a measurement (`cwndlab preflight`)."""
+"""Check both hosts and the path between them before a measurement (`cwndlab preflight`)."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An end of the connection that sends data: its algorithm, and the direction of its data."""
+    """A sender of data, the client or the server: its algorithm, and the direction of its data."""
 
     algorithm: str | None
     """Algorithm of the sender; None means the default algorithm of its computer."""
     direction: str
     """`forward` if the server sends, `reverse` if the client sends."""
     is_named: bool = True
-    """True if the study sets the algorithm of this end."""
+    """True if the study sets the algorithm of this sender."""
 
     @property
     def end(self) -> str:
-        """Name of the sending end: `server` or `client`."""
+        """Name of the sending host: `server` or `client`."""
         return "server" if self.direction == "forward" else "client"
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both ends and about the path, and the findings that follow from them."""
+    """Facts about both hosts and the path between them, and the findings that follow."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -73,7 +73,7 @@ class Preflight:
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a table of facts, with the value of each fact at both ends."""
+        """Return a table of facts, with the value of each fact at the client and at the server."""
         client, server = (_facts(self.facts[end]) for end in ("client", "server"))
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
@@ -95,7 +95,7 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both ends and the path for some seconds, during which no other client measures.
+    """Examine both hosts and the path for some seconds; meanwhile, no other client measures.
 
     Raises:
         TransferFailedError: the connection to the server was lost.
@@ -166,7 +166,7 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 
 
 def _round_trip_ms(session: Session) -> float:
-    """Measure the minimum round-trip time between the applications at both ends, over TCP.
+    """Measure the minimum round-trip time between client and server over TCP, in ms.
 
     The time for which request and answer waited on the two computers does not belong to the path,
     so it is subtracted as far as it is known. Ten requests are timed. If the result suggests a
@@ -212,7 +212,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
-    """Return the findings that follow from facts about both ends and the path."""
+    """Return the findings that follow from `facts` about both hosts and the path."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
     senders = list(senders)

@@ -128,7 +128,7 @@ class Recording:
 
 
 def warnings_of(recording: Recording) -> Iterator[str]:
-    """Yield a sentence for each reason to doubt a recording; each sentence contains a remedy."""
+    """Yield a sentence for each reason to doubt a recording; each sentence names a remedy."""
     for each in recording.directions:
         if not each.was_full:
             yield (
@@ -139,13 +139,13 @@ def warnings_of(recording: Recording) -> Iterator[str]:
         name = light.direction.title
         if light.lost_trains_pct >= _HALF_PCT:
             yield (
-                f"{light.lost_trains_pct:.0f} % of the trains on the {name} were lost, so the "
-                "light trace shows only the better moments of the link; record again"
+                f"{light.lost_trains_pct:.0f} % of the packet trains on the {name} were lost, so "
+                "the light trace shows only the better moments of the link; record again"
             )
         if light.queued_pct >= _QUEUED_PCT:
             yield (
-                f"{light.queued_pct:.0f} % of the trains on the {name} were queued behind other "
-                "traffic; stop the other traffic and record again"
+                f"{light.queued_pct:.0f} % of the packet trains on the {name} were queued behind "
+                "other traffic; stop the other traffic and record again"
             )
         if not light.has_enough_pairs:
             yield (

@@ -95,7 +95,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The run that may begin now, or the next start time; both are None if no run is left."""
+    """The run that may begin now, or the time of the next run; both are None if no run is left."""
 
     run: Run | None = None
     at: datetime | None = None

@@ -1,4 +1,4 @@
-"""Convert the records of both ends of a transfer to the tables that all results use."""
+"""Convert the client's and the server's records of a transfer to the tables of results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The tables of a measured run, and the facts that the history of the run stores."""
+    """The tables of a measured run, and the facts that are stored in the run's history."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -51,7 +51,7 @@ def measured(
     Args:
         key: key of the run.
         scenario: requested scenario.
-        transfer: records of both ends.
+        transfer: records of the client and of the server.
         names: the study's name for the algorithm of each flow, by flow number.
         around: records of the interface and the radio during the run.
         outage_s: minimum duration without acknowledgements that counts as an outage.
@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that acts first: the end that sends a request, or else the sender."""
+    """Return the host that acts first: the one that sends a request, or else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -190,14 +190,14 @@ def _rows(end: Mapping[str, Any], began_ns: int) -> list[dict[str, float | None]
 
 
 def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
-    """Return the TCP state at one end of a flow over time, as the kernel reported it."""
+    """Return the TCP state of a flow's sender or receiver over time, as the kernel reported it."""
     t_s = (np.asarray(result["at_ns"], dtype=np.int64) - began_ns) / _NS_PER_S
     told = {"application_bytes": result["application_bytes"], **result["info"]}
     return state_frame(key, flow, end, t_s, told)
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Return round-trip times and one-way delays of probes that were sent under load."""
+    """Return the round-trip times and one-way delays of probes that were sent during transfers."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

@@ -69,7 +69,7 @@ class Watch:
         see_links: Callable[[], list[dict[str, Any]]] = netlink.links,
         see_connections: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Watch the named interface; without a name, watch the busiest interface."""
+        """Watch `interface`, or the busiest interface if `interface` is None."""
         self._wanted = interface
         self._see_links = see_links
         self._see_connections = see_connections
@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """Return the busiest connections of the last minute, sorted by their start."""
+        """Return the busiest connections of the last minute in the order in which they started."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

@@ -1,4 +1,4 @@
-"""Read blocks of rows; a block is a part of one table, in its own file or in a journal."""
+"""Read blocks of rows; a block is a part of a table, in a file or in a journal (log of runs)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Blocks:
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """Return these blocks, followed by the blocks in `more`."""
+        """Return the blocks of this object, followed by the blocks of `more`."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
@@ -185,7 +185,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Yield the records of attempts at runs from the journals, in batches and in order of time."""
+    """Yield tables with the records of attempts at runs from journals, in order of time."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):

@@ -1,4 +1,4 @@
-"""Write the tables of a study, which contain the rows of all finished runs in order.
+"""Write the tables of a study; each table contains the rows of all finished runs in order.
 
 The same runs always result in files with the same bytes: the bytes depend neither on the order in
 which the runs finish nor on the number of machines and sessions. Rows are read and written in
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table; such a file has a size of some
-megabytes."""
+"""Approximate number of values in one file of a table; a file with this number of values has a size
+of some megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
@@ -129,7 +129,7 @@ def write_tables(
 
     Args:
         matrix: file with one row for each run: factors, repetition and seed.
-        order: numbers of the finished runs, which are their positions in the matrix.
+        order: numbers of the finished runs; the number of a run is its position in the matrix.
         blocks: blocks that contain the rows of the runs.
         labels: for each table, the columns of its blocks that were copied from an earlier matrix.
         write: function that is called with the name and content of each file.
@@ -167,7 +167,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield start, end and rows of the list of runs (matrix) for each piece of `order`."""
+    """Yield, for each piece of `order`, its start, its end and its runs' rows in the matrix."""
     lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -182,7 +182,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study no longer contains, without factors."""
+    """Write, without factors, the rows of those finished runs that the study no longer contains."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -193,7 +193,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows, preceded by the columns of the list of runs, and the columns' names."""
+    """Add the columns of the list of runs to rows; return the rows and the new columns' names."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -203,7 +203,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return names for columns of the list of runs; names that are in `own` get a prefix."""
+    """Return, for each column of the list of runs, its new name; names in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

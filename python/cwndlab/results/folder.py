@@ -51,7 +51,7 @@ UNUSED = "unused"
 RUNS = "runs"
 """Name of the table with one row for each run, computed from flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Names of the subfolders that contain no files of tables."""
+"""Names of the subfolders that do not contain tables."""
 
 
 class Folder:
@@ -93,12 +93,12 @@ class Folder:
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of the folder's files, by name."""
+        """SHA-256 of each file in the folder, by file name."""
         return self.manifest.files | self.logged.files
 
     @property
     def journals(self) -> list[Path]:
-        """Journals whose rows are not in the tables yet, with the oldest first."""
+        """Journals whose rows are not in the tables yet; the oldest journal comes first."""
         return journals_of(self.path, self.manifest.first_journal)
 
     def file(self, name: str) -> Path | None:
@@ -107,7 +107,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a table that is a single file, a few thousand rows at a time."""
+        """Yield a few thousand rows at a time of a table that is stored in a single file."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -130,7 +130,7 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Return blocks with the rows of all finished runs (see `is_done`)."""
+        """Return the blocks that contain the rows of all finished runs (see `is_done`)."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -144,7 +144,7 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return the subfolder and the name of each table, including tables of former runs."""
+        """Return the subfolder and name of each table, including tables in the folder `unused`."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
@@ -159,7 +159,7 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs in the journals, which finished after the tables were last written."""
+        """Runs in the journals: those that finished after the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
@@ -172,7 +172,7 @@ class Folder:
         return pl.concat(self.history_pieces())
 
     def history_pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield the records of all attempts to execute runs, in pieces that save memory."""
+        """Yield the records of all attempts to execute runs, in pieces that fit into memory."""
         yield history_frame([])
         for frame in self._pieces(HISTORY):
             yield frame.cast(history_frame([]).schema)

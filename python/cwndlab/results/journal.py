@@ -1,13 +1,13 @@
-"""Write and read a log of finished runs, in which every record is complete or absent.
+"""Write and read a log of finished runs; readers see only complete records.
 
 ```
 record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
 ```
 
 The head is JSON; the body consists of the record's blocks, one after the other. A process that is
-killed may leave an incomplete record at the end, which is ignored. A complete record survives the
-end of the process. The log is synced to disk once a second; a synced record also survives a
-failure of the machine.
+killed may leave an incomplete record at the end; readers ignore this record. A complete record
+survives the end of the process. The log is synced to disk once a second; a synced record also
+survives a failure of the machine.
 """
 
 from __future__ import annotations

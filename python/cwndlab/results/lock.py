@@ -1,4 +1,4 @@
-"""Lock a results folder, and explain errors that occur if a folder cannot be written."""
+"""Lock a results folder, and explain errors that occur when the folder cannot be written to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTION = "question.json"
-"""File that `advise` writes into a folder before its runs (`cwndlab.judge.question`)."""
+"""File with goal and baseline of `advise`, stored before its runs (`cwndlab.judge.question`)."""
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

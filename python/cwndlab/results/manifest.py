@@ -1,4 +1,4 @@
-"""Read the manifest of a results folder, which lists the SHA-256 of each file.
+"""Read the manifest of a results folder: a list of the SHA-256 of each file.
 
 The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of its
 own content, so that damage can be detected and repaired.
@@ -27,7 +27,7 @@ COPY = ".manifest.json"
 COMMIT = ".commit"
 """Folder with the files of a commit that is final. Each file in it replaces the file of the same
 name in the results folder. If cwndlab is killed before it has moved all files, the next process
-moves the rest."""
+moves the remaining files."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"

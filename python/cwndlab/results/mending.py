@@ -1,4 +1,4 @@
-"""Find the runs whose rows were in damaged files and which must be computed again."""
+"""Find the runs that must be computed again because their rows were in damaged files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -> set[str]:
     """Return the keys of the finished runs whose data were in the damaged files.
 
-    Each file of a table contains the rows of consecutive runs. Therefore, the runs that are lost
-    with a file are those between the runs of the neighbouring files. If the matrix, which defines
-    the order of runs, is damaged, all runs are considered lost.
+    Each file of a table contains the rows of consecutive runs. Therefore, the runs whose rows were
+    in a damaged file are those between the runs of the neighbouring files. If the matrix, which
+    defines the order of runs, is damaged, all runs are considered lost.
     """
     lost = {name.split("/")[1] for name in damaged if name.startswith(f"{FILES}/")}
     tables = {name.split("/")[0] for name in damaged if is_part(name)} - {RUNS}

@@ -1,6 +1,6 @@
 """Compute the metrics of a run from its flows and links.
 
-Totals and means are over all flows of the run, in both directions. `cwndlab.stats` computes Jain's
+Totals and means cover all flows of the run, in both directions. `cwndlab.stats` computes Jain's
 index and chooses the most representative run.
 """
 
@@ -76,7 +76,7 @@ def most_representative_run(
     *,
     is_scaled: bool = False,
 ) -> str:
-    """Return the key of the most representative run, which is nearest to the mean of all.
+    """Return the key of the most representative run: the run nearest to the mean of all runs.
 
     The HSDPA paper (2010, section V) defines the distance: the Euclidean distance between the
     vectors of goodput, RTT and number of timeouts, without scaling. With `is_scaled`, each measure

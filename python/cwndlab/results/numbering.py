@@ -24,7 +24,7 @@ class Numbering:
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Assign numbers to a study's runs, whose keys `pieces` contains in order."""
+        """Assign numbers to a study's runs; `pieces` contains the keys of the runs in order."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())

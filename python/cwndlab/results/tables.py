@@ -133,7 +133,8 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
     """Return the rows of Parquet files as a lazy frame; file names are used literally.
 
-    Polars would expand `*`, `?` and `[`, as well as `~` and `file:` at the beginning of a path.
+    Polars would expand `*`, `?` and `[` in a path, and also `~` and `file:` at the beginning of a
+    path.
     """
     return pl.scan_parquet([path.absolute() for path in paths], glob=False)
 
@@ -155,12 +156,12 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return one run's table with the run's key as first column, and with typed columns."""
+    """Return a table of one run, with the run's key as first column, and with typed columns."""
     return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return columns with their types; NaN (undefined) becomes null."""
+    """Return a table of the column `run` and `columns`, in their types; NaN becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

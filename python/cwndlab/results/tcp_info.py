@@ -1,8 +1,8 @@
 """Read `struct tcp_info`, the kernel's state of a connection (tcp(7), linux/tcp.h).
 
-Newer kernels append fields, and each kernel returns only the fields that it knows. A field that
-the kernel does not know is absent, never 0. The backends that run on kernels fill the table
-`tcp_info` from this struct, with one row every 10 ms for each end of a flow.
+Newer kernels append fields, and each kernel returns only the fields that it knows. A field that the
+kernel does not know is absent, never 0. The backends that run on kernels fill the table `tcp_info`
+from this struct, with one row every 10 ms for the sender and one for the receiver of each flow.
 """
 
 from __future__ import annotations

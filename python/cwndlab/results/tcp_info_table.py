@@ -1,4 +1,4 @@
-"""Create the table `tcp_info`, which shows the kernel's state of connections over time."""
+"""Create the table `tcp_info`: the state of connections over time, as the kernel reports it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def state_frame(
     run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Return rows of the table `tcp_info`: the kernel's state at one end of a flow over time."""
+    """Return rows of the table `tcp_info`: the TCP state of a flow's sender or receiver."""
     counters = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
     count = len(t_s)
     return pl.DataFrame(

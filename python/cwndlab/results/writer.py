@@ -1,14 +1,19 @@
 """Write results to disk, without loss of finished runs if the process is killed.
 
-``` results/ID/ manifest.json the format's version, and the SHA-256 of every file below study.toml
-the study, with paths that lead into this folder scenarios.parquet the resolved scenario of each
-combination of the study's factors matrix.parquet the runs of the study: key, cell, factors,
-repetition, seed traces/ presets/ algorithms/ the files to which the study refers runs/ flows/
-links/ ... the tables: files of some megabytes, in the order of the matrix files/KEY/ files of a
-run other than tables, such as a capture failed/KEY.json the reason why a run failed
-set-aside/KEY-N/ the tables of a run that was disturbed and therefore repeated history.parquet
-start time, computer and duration of each attempt at a run journal/N.log finished runs that are not
-in the tables yet ```
+```
+results/ID/
+  manifest.json      the format's version, and the SHA-256 of every file below
+  study.toml         the study, with paths that lead into this folder
+  scenarios.parquet  the resolved scenario of each combination of the study's factors
+  matrix.parquet     the runs of the study: key, cell, factors, repetition, seed
+  traces/ presets/ algorithms/  the files to which the study refers
+  runs/ flows/ links/ ...       the tables: files of some megabytes, in the order of the matrix
+  files/KEY/         files of a run other than tables, such as a capture
+  failed/KEY.json    the reason why a run failed
+  set-aside/KEY-N/   the tables of a run that was disturbed and therefore repeated
+  history.parquet    start time, computer and duration of each attempt at a run
+  journal/N.log      finished runs that are not in the tables yet
+```
 
 A finished run is committed by appending it to a journal. When a session (a process that writes
 into the folder) ends, the tables are rewritten from the old tables and the journals, and the
@@ -116,7 +121,7 @@ class Writer:
         return Folder.open(self.path)
 
     def committed(self) -> pl.Series:
-        """Return the keys of the finished runs, read from disk."""
+        """Read the keys of the finished runs from disk."""
         return Folder(self.path, self._manifest).committed()
 
     def is_done(self) -> NDArray[np.bool_]:
@@ -194,7 +199,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run, which become valid when `commit_all` is called."""
+        """Store rows of an unfinished run; the rows become valid when `commit_all` is called."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -298,7 +303,7 @@ class Writer:
             self._log().append({"entries": gone})
 
     def _log(self) -> Journal:
-        """Return the journal of this session, which is created at the first call."""
+        """Return the journal of this session; the first call creates the journal."""
         if self._journal is None:
             folder = self.path / JOURNALS
             folder.mkdir(exist_ok=True)

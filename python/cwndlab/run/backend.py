@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Backend(Protocol):
-    """A backend, which executes runs; all backends read and write the same formats."""
+    """A way to execute runs, such as the simulator; all backends use the same file formats."""
 
     @property
     def name(self) -> str:

@@ -75,7 +75,7 @@ def run_study(
         cores: number of cores for which the cost of a simulation is estimated.
         report: function that creates the progress display from the title, the total number of runs
             and the number of finished runs.
-        again: command, for messages, that continues the study after an interruption.
+        again: command that continues the study after an interruption; messages quote this command.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
@@ -160,7 +160,7 @@ class _Campaign:
             yield run
 
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the results of those runs in a batch that will not be tried again."""
+        """Store the results of a batch whose runs will not be repeated."""
         entries = []
         self._last_failure = ""
         for outcome in batch.outcomes:
@@ -178,7 +178,7 @@ class _Campaign:
         reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
 
     def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the files of a run that will be repeated, in a separate folder."""
+        """Store the files of a disturbed run in a separate folder; the run will be repeated."""
         (outcome,) = batch.outcomes
         run = self._at_work[outcome.key]
         made = self._entry(outcome, batch.host)
@@ -195,7 +195,7 @@ class _Campaign:
         reporter.note(f"{_named(run)} was disturbed and will be measured again: {outcome.remark}")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
-        """Return an entry for the history about one attempt to execute a run."""
+        """Return the history entry that describes one attempt to execute a run."""
         began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
         return {
             "began": began.isoformat(timespec="seconds"),
@@ -227,7 +227,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store the study, its scenarios, and copies of the files that it uses, with the results."""
+    """Store the study, its scenarios and copies of its files in the results folder."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -246,10 +246,11 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of link files and presets; put the new names of renamed files into `names`.
+    """Return the contents of a study's link files and presets, by the names of their copies.
 
-    A file below the study's folder keeps its relative path in the results folder. The copies are
-    only for people to read; the stored scenarios contain the values that the runs used.
+    A file below the study's folder keeps its relative path in the results folder. Other files are
+    renamed, and their old and new names are added to `names`. The copies are only for people to
+    read; the stored scenarios contain the values that the runs used.
     """
     copies: dict[str, bytes] = {}
     is_kept = (folder / SCENARIOS).exists()
@@ -273,7 +274,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return copies of all algorithms' C files, and the path of each copy."""
+    """Return the contents of C files by the copies' paths, and the copy's path by reference."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {
@@ -305,7 +306,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return the study's document with file names replaced by the names of the copies."""
+    """Return a part of the study's document, with file names replaced by the copies' names."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

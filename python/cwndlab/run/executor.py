@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch in seconds. If a process is killed, it loses the work of its current
-batch."""
+"""Target duration of a batch in seconds. If a process is killed, the work of its current batch is
+lost."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -62,14 +62,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a task: success or error, and duration; the tables are stored elsewhere."""
+    """The outcome of a task: success or error, and duration; its tables are in the `Batch`."""
 
     key: str
     error: str | None
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts about the run for the history, such as how late the emulated link was."""
+    """Further facts about the run for the history, such as how late the emulated link delivered
+    packets."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -84,7 +85,8 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the runs' files, by name; in each name KEY/NAME, KEY is the key of the run."""
+    """Contents of the runs' files, by names of the form KEY/NAME, where KEY is the key of the
+    run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,9 @@ class LocalExecutor:
 class _Crew:
     """Threads that receive tasks from one iterator and put batches into one queue.
 
-    All threads must end before the process ends. Otherwise, the interpreter would kill a thread
-    that returns from compiled code, which would crash the process.
+    All threads must end before the process ends. Otherwise, a thread could return from compiled
+    code to an interpreter that has ended. The interpreter would then kill the thread, and the
+    process would crash.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:

@@ -134,7 +134,7 @@ class Bar:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text with at most `width` characters; an ellipsis marks the missing end."""
+    """Shorten a text to at most `width` characters; an ellipsis marks a removed end."""
     return text if len(text) <= width else f"{text[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

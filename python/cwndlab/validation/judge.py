@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Medians of the simulator's and of the kernel's values; NaN without values."""
+        """Median of the simulator's values and median of the kernel's; NaN if none exist."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -64,13 +64,13 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference of the simulator's median from the kernel's, relative to the kernel's."""
+        """Difference of the simulator's median from the kernel's, divided by the kernel's."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
     @property
     def common(self) -> float:
-        """Fraction of repetitions whose value lies in the common range of simulator and kernel."""
+        """Fraction of all values that lie in both ranges: the simulator's and the kernel's."""
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)
@@ -91,7 +91,8 @@ class CellAgreement:
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
     cwnd_distance: float
-    """Mean absolute difference between both congestion windows, relative to the kernel's."""
+    """Mean absolute difference between the simulator's and the kernel's congestion window, divided
+    by the kernel's mean window."""
 
     @property
     def seeds(self) -> int:
@@ -101,7 +102,7 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the range that simulator and kernel share.
+        """Fraction of runs in the common range of values of simulator and kernel.
 
         The result is the smaller of the two fractions for goodput and RTT.
         """
@@ -142,7 +143,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: sums of rates and counts over flows, and means of the rest."""
+    """Return one row for each run: sums of rates and counts over flows; means of other columns."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 120
 _STRIP = 300
-"""Width in pixels of a strip plot, which shows each run as a dot on one axis."""
+"""Width in pixels of a strip plot: a plot that shows each run as a dot on one axis."""
 _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 
@@ -33,7 +33,7 @@ def write_page(
 ) -> Path:
     """Write the page to `path`.
 
-    If `replays` is empty, `why_not` is the reason that the page states.
+    If `replays` is empty, the page states the reason `why_not`.
     """
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
@@ -117,7 +117,7 @@ def _lateness(measured: Results) -> str:
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """Return the positions of dots, one for each run, on an axis that spans at least ±5 %."""
+    """Return the position of a dot for each run, on an axis that spans at least ±5 %."""
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}

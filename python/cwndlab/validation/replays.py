@@ -1,7 +1,8 @@
-"""Record the kernel's calls of cwndlab's algorithms, and repeat them in the native build.
+"""Record the kernel's calls of cwndlab's algorithms; repeat the calls in the native build.
 
-A comparison of simulator and kernel is only meaningful if both builds of an algorithm behave
-identically: then stack, timers and link are the only causes of differences.
+Each algorithm has two builds: one for the kernel, and a native build for user space. A comparison
+of simulator and kernel is only meaningful if both builds behave identically: then stack, timers and
+link are the only causes of differences.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Name of the algorithm in the kernel, which changes when the algorithm's source changes."""
+    """Name of the algorithm in the kernel; the name changes when the algorithm's source changes."""
     calls: int
     mismatches: int
 
@@ -52,7 +53,7 @@ class Replayed:
 def replayed(
     study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
 ) -> list[Replayed]:
-    """Record the calls of each algorithm on one link, and replay them.
+    """Record the kernel's calls of each algorithm on one link, and replay the calls.
 
     Replays whose results are stored in `folder` are not repeated.
 

@@ -1,4 +1,4 @@
-"""Run a study in the simulator and on a kernel, and repeat settings that differ."""
+"""Run a study in the simulator and on a kernel; repeat settings whose results differ."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of a setting if its medians differ by more than the bounds."""
+"""Number of repetitions of a setting in which the medians of simulator and kernel differ by more
+than the bounds."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
-"""Host preset that models the ends of a connection in a virtual machine."""
+"""Host preset that models a host in a virtual machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def validate(
         folder: folder of the results.
         jobs: number of parallel runs in the simulator.
         at_once: number of parallel runs on the kernel.
-        again: command, for messages, that continues the study after an interruption.
+        again: command that continues the study after an interruption; messages quote this command.
         where: the backend with a kernel; None selects the kernel of this machine.
 
     Raises:
@@ -106,7 +107,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return the study with a host preset that models kernel runs, unless it names a host."""
+    """Return the study with `host` as user and server host, unless the study names hosts."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
@@ -117,7 +118,8 @@ def with_buffers_of(measured: Results, study: Study) -> Study:
     """Return the study with the buffer limits of the virtual machines in which it was measured.
 
     Linux derives `tcp_rmem` and `tcp_wmem` from the size of the memory, and a virtual machine has
-    little memory. Limits that the study sets are kept; without virtual machines, nothing changes.
+    little memory. Limits that the study itself sets do not change. If the measurement did not use
+    virtual machines, the study is returned unchanged.
     """
     sysctls = measured.history[-1].get("sysctls") if measured.history else None
     if not sysctls:
@@ -131,7 +133,7 @@ def with_buffers_of(measured: Results, study: Study) -> Study:
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:
-    """Return the study with the recordings `down` and `up` in place of its traces.
+    """Return the study with its traces replaced by the recordings `down` and `up`.
 
     Raises:
         StudyError: no link of the study is a trace.
@@ -145,7 +147,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables in which a study can set links: its document, and the factor levels."""
+    """Return all tables in which a study can set links: the document, and levels of factors."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

@@ -138,7 +138,7 @@ def test_a_column_that_a_table_lacks_is_named(folder: Path) -> None:
 def test_a_value_that_a_column_cannot_have_is_refused(
     folder: Path, column: str, value: object
 ) -> None:
-    with pytest.raises(cw.errors.ArgumentError, match=f"^{column} = .*: write a value of"):
+    with pytest.raises(cw.errors.ArgumentError, match=f"^{column} = .*: write one value"):
         cw.open_results(folder).flows(**{column: value})
 
 

@@ -107,7 +107,7 @@ def test_the_length_of_a_short_trial_is_in_seconds(
     arguments = ["trial", "register", str(simulated.path), *plan, "--out", str(tmp_path / "trial")]
     assert cwndlab(arguments) == 0
     output = capsys.readouterr().out
-    assert "6 blocks of two periods take 26 s." in output
+    assert "6 blocks, each with two periods, take 26 s." in output
     assert "suitable only for rehearsals" in output
     assert "the trial returns to cubic for 2 s, and ends if reno harms" in " ".join(output.split())
     assert json.loads((tmp_path / "trial" / FILE).read_text())["return_s"] == 2

@@ -113,9 +113,9 @@ def test_late_trains_after_the_piece_are_not_in_the_trace() -> None:
 
 def test_no_train_at_all_is_an_error() -> None:
     lost = [(0, 0), (1, 0)]
-    with pytest.raises(LinkError, match="uplink: no train arrived"):
+    with pytest.raises(LinkError, match="uplink: no packet train arrived"):
         LightDirection.of(UP, [series([20, 20], lost=lost)], [], CLOCK)
-    with pytest.raises(LinkError, match="downlink: no train arrived"):
+    with pytest.raises(LinkError, match="downlink: no packet train arrived"):
         LightDirection.of(DOWN, [series([20, 20], direction=DOWN, lasts_ms=0)], [], CLOCK)
 
 
@@ -227,6 +227,6 @@ def test_doubtful_recordings_are_called_so() -> None:
     assert "queued" not in usual
     assert "lost" not in usual
     busy = warned(recording([20] * 17 + [90] * 3))
-    assert "15 % of the trains on the uplink were queued behind other traffic" in busy
+    assert "15 % of the packet trains on the uplink were queued behind other traffic" in busy
     half = warned(recording([20] * 4, lost=[(0, 0), (1, 0)]))
-    assert "50 % of the trains on the downlink were lost" in half
+    assert "50 % of the packet trains on the downlink were lost" in half

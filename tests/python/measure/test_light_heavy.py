@@ -177,7 +177,9 @@ def test_without_trains_in_a_direction_there_is_no_recording(
     )
     told: list[str] = []
     name = next(each.title for each in Direction if each.wire == direction)
-    with pytest.raises(TransferFailedError, match=rf"{name}: no train arrived; .* block UDP"):
+    with pytest.raises(
+        TransferFailedError, match=rf"{name}: no packet train arrived; .* block UDP"
+    ):
         recorder(link, 5 * S).record(told.append)
     assert told == [], "it is reported before minutes have passed"
 

@@ -47,7 +47,7 @@ class _Helper(Protocol):
 
 
 class _Names(Protocol):
-    """Interface of objects that return the kernel's names for algorithms."""
+    """Interface of objects that find the names of algorithms in the kernel."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
@@ -92,7 +92,7 @@ class KernelExecutor:
         at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Create an executor that shows messages by calling `say`.
+        """Create an executor; it calls `say` to show messages to the user.
 
         If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
         lacks. At most `at_once` runs are executed in parallel, each in separate network
@@ -104,7 +104,7 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Execute all tasks, of which up to `at_once` run in parallel."""
+        """Execute all tasks; up to `at_once` tasks run in parallel."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]
@@ -220,7 +220,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return the text about this study that other studies show while they wait for it."""
+    """Return a text about this study, which other studies show while they wait for the kernel."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

@@ -49,7 +49,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads the algorithms that runs need into the kernel, and finally unloads them."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """Create the loader; `may_fall_back` allows cwndlab's version of missing algorithms."""
+        """Create the loader; with `may_fall_back`, it replaces missing algorithms by cwndlab's."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -57,7 +57,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Load a scenario's algorithms that Linux lacks; return all their names in the kernel.
+        """Load those algorithms of a scenario that Linux lacks; return their names in the kernel.
 
         Args:
             scenario: the scenario.
@@ -117,7 +117,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded until the program ends that replaces cwndlab (by `exec`)."""
+        """Keep the algorithms loaded until the program that replaces cwndlab by `exec` ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -63,7 +63,7 @@ class NoNames:
 
 
 class _RecordingHelper:
-    """A helper that records the calls of the hooks while it executes a run."""
+    """A helper that executes a run and records each call of the sender's hooks."""
 
     def __init__(self, helper: RunsHelper, algorithm: str, file: Path) -> None:
         self._helper = helper
@@ -114,7 +114,7 @@ def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
     """Return recorded calls, with times in seconds since the start of the run.
 
     Sequence numbers are relative to the connection's first sequence number, so they do not wrap
-    around within 4 GB. Calls for the handshake, which precede the call of `init`, are omitted.
+    around within 4 GB. Calls during the handshake, before the call of `init`, are omitted.
     """
     begins = calls["program"].str.ends_with("_init").arg_max() if len(calls) else None
     calls = calls.slice(begins or 0)

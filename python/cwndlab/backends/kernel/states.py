@@ -1,4 +1,4 @@
-"""Read `TCP_INFO`, which the helper process recorded at both ends of every flow of a run."""
+"""Read the helper process's records of `TCP_INFO` at sender and receiver of every flow of a run."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 `TCP_INFO` is read every 10 ms. It therefore shows a timeout late, and a recovery only if the
 recovery lasts until the next reading. The kernel also counts timeouts and recoveries
 (`/proc/net/netstat`), but not separately for each flow. `cwndlab/kernel/trace.bpf.c` records each
-event when it happens. If this program cannot be loaded, runs continue without it, and their
-manifest states the reason.
+event when it happens. If this program cannot be loaded, runs continue without it, and the history
+of each run states the reason.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def happenings(
     Args:
         records: content of the file of recorded events.
         flows: the flows of the scenario.
-        kernel: the helper's answer, which contains start time and network namespaces of the run.
+        kernel: the helper's answer, which contains the run's start time and network namespaces.
         end_ns: duration of the run.
     """
     whole = len(records) // _RECORD.itemsize * _RECORD.itemsize
@@ -117,7 +117,7 @@ def happenings(
 
 
 def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
-    """Return the number of events of each kind, for the sender of each flow."""
+    """Return, for each flow, the number of events of each kind at the flow's sender."""
     counts = [dict.fromkeys(_KINDS, 0) for _ in range(flows)]
     for each in found:
         counts[each.flow][each.event] += 1

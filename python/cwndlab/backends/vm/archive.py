@@ -38,7 +38,7 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Find the data member of a Debian package, which is the third member of an `ar` archive."""
+    """Move to the data of a Debian package, which is the third member of an `ar` archive."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)

@@ -41,7 +41,7 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """Executes requests, each of which is one run in a separate virtual machine."""
+    """Executes requests; each request is one run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
@@ -53,7 +53,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         self._machine = machine
         self._programs = {} if programs is None else programs
         self.calls = b""
-        """Recorded calls of the last run, if one of its algorithms records its calls."""
+        """Recorded calls of the last run; empty if none of the run's algorithms records calls."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -110,7 +110,7 @@ class GuestNames(KernelNames):
     """Finds the names of algorithms in a stock kernel, and the algorithms that must be loaded."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """Create the object; with `may_fall_back`, use cwndlab's version of missing algorithms."""
+        """Create the object; with `may_fall_back`, replace missing algorithms by cwndlab's."""
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
@@ -138,10 +138,10 @@ class GuestNames(KernelNames):
 
 
 def require_loading_in(kernel: StockKernel, reference: str) -> None:
-    """Check that algorithms can be loaded in a virtual machine.
+    """Check that an algorithm can be loaded in a virtual machine.
 
     Raises:
-        KernelRunError: they cannot be loaded; the message states the reason.
+        KernelRunError: the algorithm cannot be loaded; the message states the reason.
     """
     if (obstacle := obstacle_to_loading(kernel)) is not None:
         msg = f"the algorithm {reference} cannot be loaded in the virtual machine: {obstacle}"
@@ -149,7 +149,7 @@ def require_loading_in(kernel: StockKernel, reference: str) -> None:
 
 
 class NoTracer:
-    """A recorder that records no events; TCP_INFO shows timeouts and recoveries instead."""
+    """Stands in for a `Tracer` but records no events; TCP_INFO shows timeouts and recoveries."""
 
     missing: str | None = "tracepoints are not read in a virtual machine"
 
@@ -161,7 +161,7 @@ class NoTracer:
 
 
 def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> Iterator[Batch]:
-    """Yield batches from a queue until every worker thread has put None into it.
+    """Yield batches from a queue until each worker thread has put None into the queue.
 
     Raises:
         BaseException: one of the threads failed with this exception.

@@ -308,7 +308,7 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name, which can be named later, unlike a file of `tempfile`."""
+    """Create a file without a name; unlike a file of `tempfile`, it can get a name later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 

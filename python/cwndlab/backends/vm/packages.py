@@ -70,7 +70,7 @@ class StockKernel:
 
     @property
     def has_bpf_links(self) -> bool:
-        """Whether the kernel unloads a BPF algorithm with the loading process (since Linux 6.4)."""
+        """True if the kernel unloads a BPF algorithm when its loader ends (Linux 6.4 or later)."""
         return self._version >= _FIRST_WITH_LINKS
 
     @property
@@ -124,7 +124,7 @@ class StockKernel:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder while cwndlab writes it; the lock ends even if cwndlab is killed."""
+        """Lock the folder while cwndlab writes to it; the lock ends even if cwndlab is killed."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -141,7 +141,7 @@ def kernels() -> list[StockKernel]:
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the added kernel with the highest release that begins with `wanted`, if given.
+    """Return the added kernel with the highest release, or the highest that begins with `wanted`.
 
     Raises:
         KernelRunError: no kernel has been added.

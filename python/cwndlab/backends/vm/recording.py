@@ -1,4 +1,4 @@
-"""Execute runs on a stock kernel in a virtual machine, and record the calls of hooks."""
+"""Execute runs on a stock kernel in a virtual machine; record the calls of algorithms' hooks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RecordingVmExecutor(KernelExecutor):
 
 
 class _RecordingGuest:
-    """A helper that records the calls of the hooks while it executes a run."""
+    """A helper that executes a run and records each call of the sender's hooks."""
 
     def __init__(self, machine: VirtualMachine, kernel: StockKernel, algorithm: str) -> None:
         self._machine = machine

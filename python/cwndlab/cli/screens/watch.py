@@ -1,4 +1,4 @@
-"""Draw the screen of `cwndlab watch`: three charts of the last minute, loss marks, and flows."""
+"""Draw the screen of `cwndlab watch`: charts of the last minute, marks of losses, and flows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
 
 
 def plain_line(watch: Watch) -> str:
-    """Return the state of the transfers in the last interval as one line, for a pipe."""
+    """Return one line of text with the state of the transfers in the last interval."""
     interface = watch.interface()
     parts = []
     if interface is not None and interface.moments:

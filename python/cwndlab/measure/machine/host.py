@@ -1,4 +1,4 @@
-"""Describe the computer at one end of a measurement."""
+"""Describe this computer, which takes part in a measurement as client or server."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Detect middleboxes from differences between the views of a connection at its two ends.
+"""Detect middleboxes from differences between the client's and the server's view of a connection.
 
-A proxy that terminates TCP replaces one connection with two. Each end then measures only its
-connection to the proxy, and the server's algorithm does not control the data on the radio link.
-Therefore, comparisons of algorithms are meaningless. Any of these observations reveals a proxy:
-the TCP timestamps at the two ends come from different clocks (both ends can read them without root
-privileges), the window scales differ, or TCP's round-trip times are too short for the whole path.
+A proxy that terminates TCP replaces one connection with two. Client and server then measure only
+their connections to the proxy, and the server's algorithm does not control the data on the radio
+link. Therefore, comparisons of algorithms are meaningless. Any of these observations reveals a
+proxy: the TCP timestamps at client and server come from different clocks (both can read the
+timestamps without root privileges), the window scales differ, or TCP's round-trip times are too
+short for the whole path.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """Return the sequence number of this end's SYN; None without root privileges.
+    """Return the sequence number of this computer's SYN; None without root privileges.
 
     The connection must not have sent any data yet.
     """
@@ -113,7 +114,7 @@ def initial_sequence(connection: socket.socket) -> int | None:
 
 
 def view_of(connection: socket.socket) -> View:
-    """Return this end's view of a connection: TCP_INFO, TCP options and network interface."""
+    """Return this computer's view of a connection: TCP_INFO, TCP options, network interface."""
     info = tcp_info.decode(tcp_info.read(connection))
     scales = info["window_scales"]
     has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
@@ -150,13 +151,13 @@ def waited_ms(connection: socket.socket) -> float:
 def compare_views(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None = None
 ) -> list[PathFinding]:
-    """Return findings on middleboxes between the two ends of a connection.
+    """Return findings on middleboxes between the client and the server of a connection.
 
     Args:
         client: view of the client. Its key `sequence` contains the initial sequence number, and
             `opened_ms` the duration of the connection setup.
         server: view of the server. Its key `syn` describes the SYN that the server received.
-        round_trip_ms: minimum round-trip time between the applications at both ends.
+        round_trip_ms: minimum round-trip time between the client's and the server's application.
     """
     found = [*_split(client, server, round_trip_ms)]
     if found:

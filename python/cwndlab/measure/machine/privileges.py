@@ -57,7 +57,7 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Drop root: switch this thread and threads that it starts to `user`; keep CAP_NET_ADMIN.
+    """Drop root: run this thread, and threads that it starts, as `user`; keep CAP_NET_ADMIN.
 
     Raises:
         PrivilegeError: the system refuses the switch.

@@ -87,7 +87,7 @@ class Surroundings:
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
     def flags(self, began_ns: int) -> list[Flag]:
-        """Return disturbances: faults of the interface, and changes of the radio technology."""
+        """Return the run's disturbances: interface faults, and changes of the radio technology."""
         found = self._interface_flags(began_ns)
         for t_s, before, after in technology_changes(self.radio(began_ns)):
             found.append(Flag("technology", t_s, f"from {before} to {after}"))

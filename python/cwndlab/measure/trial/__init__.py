@@ -1,1 +1,1 @@
-"""Conduct switchback trials on a server: change and restore settings, watch connections."""
+"""Conduct trials that switch between two algorithms: change settings, watch connections."""

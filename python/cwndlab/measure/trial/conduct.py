@@ -1,10 +1,12 @@
 """Conduct a trial: measure its periods in random order, and stop if a period harms users.
 
-A guard compares each period with earlier periods of the baseline, during which the conditions of
+The baseline is the algorithm in use today; the challenger is the tested algorithm. A guard compares
+each period of the challenger with earlier periods of the baseline, during which the conditions of
 the network may have been different. Therefore, suspected harm is checked under the same conditions:
-the trial returns to the baseline at once, for as long as the plan states, and ends only if the
-challenger exceeds a limit compared with this return. Otherwise, the challenger continues with the
-rest of its period. A return is not part of any block, so it does not enter the measured change.
+the trial returns to the baseline at once, for as long as the plan states. The trial ends only if
+the comparison of the challenger with this return exceeds a limit. Otherwise, the challenger
+continues with the rest of its period. A return is not part of any block, so it does not enter the
+measured change.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ class TrialNetwork(Protocol):
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods of a trial, in order, or none if harm has ended the trial.
+    """Return the missing periods of a trial in order; the list is empty if harm ended the trial.
 
     A block with a missing period is measured again from its start, because only neighbouring
     periods are compared.
@@ -143,9 +145,9 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Yield the returns to the baseline that a step requires, and then the period of the step.
+        """Measure a step; yield the returns to the baseline that it requires, and then its period.
 
-        The first period of the challenger is followed by a return in any case.
+        The first period of the challenger is always followed by a return.
         """
         began = _now()
         if step.algorithm == self.prediction.baseline:

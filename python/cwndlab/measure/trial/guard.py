@@ -26,8 +26,9 @@ conditions of the network may have been different. A return to the baseline then
 whole limit. The value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
-"""Factor on a limit if a period is compared with the mean of a return and earlier periods; it is
-above 1 because the conditions of the network may have changed since the earlier periods."""
+"""Factor by which a limit is multiplied if a period is compared with the mean of a return to the
+baseline and earlier periods. The factor is above 1, because the conditions of the network may have
+changed since the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Guardrails:
 
 
 class Guard:
-    """Compares the outcome of the current period with the periods of the baseline."""
+    """Compares the outcome of a period with the outcomes of the baseline's periods."""
 
     def __init__(self, limits: Guardrails, now_s: Callable[[], float] = time.monotonic) -> None:
         """Create an object that applies `limits` to each period; `now_s` is a clock."""
@@ -64,7 +65,7 @@ class Guard:
         self._since_s = None
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Describe the harm if all checks in the last two seconds found harm; else return None."""
+        """Describe the harm if all checks of the last two seconds found harm; else return None."""
         found = _harm(now, baseline, self._limits)
         if found is None:
             self._since_s = None
@@ -80,18 +81,19 @@ class Guard:
     def suspicion_of_period(
         self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]
     ) -> str | None:
-        """Describe why a finished period is suspected of harm; return None without suspicion."""
+        """Describe why a finished period is suspected of harm; return None if it is not."""
         return _harm(now, baseline, self._suspicion)
 
     def harm_after_return(
         self, now: PeriodOutcome, before: Sequence[PeriodOutcome], back: PeriodOutcome
     ) -> str | None:
-        """Describe the harm that a return to the baseline confirms; return None without harm.
+        """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        There is harm if `now` exceeds a limit compared with the return, or exceeds a limit by half
-        compared with the geometric mean of the return and the earlier periods: a queue that the
-        tested algorithm left behind can disturb the start of the return. If the return has no data,
-        the earlier periods decide.
+        There is harm if `now` exceeds a limit compared with the return `back`. There is also harm
+        if `now` exceeds 1.5 times a limit compared with the geometric mean of the return and the
+        earlier periods `before`: the return alone is not sufficient, because a queue that the
+        tested algorithm left behind can disturb its start. If the return has no data, the earlier
+        periods decide.
         """
         if not back.flows:
             return self.harm_of_period(now, before)

@@ -102,7 +102,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Return the combined outcome of a period that returns to the baseline interrupted.
+    """Combine the outcomes of the parts of a period that was interrupted by returns.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the
@@ -127,9 +127,10 @@ def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return the outcome of each algorithm in every block; a repeated block counts once.
+    """Return the outcome of each algorithm in each block (pair of periods).
 
-    The pilot period, returns to the baseline, and periods that ended because of harm are left out.
+    If a block was repeated, only the last repetition counts. The pilot period, returns to the
+    baseline, and periods that ended because of harm are left out.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:

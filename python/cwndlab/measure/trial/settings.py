@@ -30,7 +30,7 @@ class SettingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route to a prefix, and the route to this prefix that existed before the trial."""
+    """The route to a prefix during a trial, and the route to this prefix before the trial."""
 
     prefix: str
     """Destination of the route, in the form in which `ip route` prints it."""

@@ -30,7 +30,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Maximum time in seconds for which the setting of a killed trial remains in place."""
+"""Maximum time in seconds until the original setting is restored after a trial was killed."""
 
 
 class Switch:
@@ -65,7 +65,7 @@ class Switch:
 
 @contextlib.contextmanager
 def changing(setting: Route | Default) -> Iterator[Switch]:
-    """Allow changes to the setting within a context, and restore it when the context ends.
+    """Allow changes to a setting within a context, and restore the setting when the context ends.
 
     Raises:
         SettingError: another trial is running, or this user may not write the file of the trial.
@@ -178,7 +178,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Change the setting; return an error message, which is empty on success."""
+    """Change the setting; return an error message, or "" on success."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

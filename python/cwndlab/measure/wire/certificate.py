@@ -30,7 +30,8 @@ class ServerCertificate:
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate; the keys of the HMACs are derived from it and from the token."""
+    """SHA-256 of the certificate; the keys of the HMACs are derived from this hash and the
+    token."""
 
     @property
     def fingerprint(self) -> str:

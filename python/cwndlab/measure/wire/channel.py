@@ -19,10 +19,10 @@ class ControlChannel:
     """A control connection over TLS 1.3, with the fingerprint of the server's certificate."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Complete the TLS handshake on a connected socket; the channel then owns the socket.
+        """Complete the TLS handshake on a connected socket; this channel then owns the socket.
 
         Raises:
-            ProtocolError: the other end does not support TLS 1.3.
+            ProtocolError: the server does not support TLS 1.3.
             OSError: the connection was lost.
             EOFError: the other end has closed the connection.
         """

@@ -1,4 +1,4 @@
-"""Connect to a measurement server, transfer data, and collect the records of both ends."""
+"""Connect to a measurement server, transfer data, and collect the records of client and server."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class Session:
 
     @property
     def is_through_proxy(self) -> bool:
-        """True if differences between the views of both ends reveal a proxy."""
+        """True if differences between the client's and the server's view reveal a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
     def try_algorithm(self, name: str) -> None:
-        """Check that the server can use an algorithm.
+        """Check that the server can use an algorithm for its connections.
 
         Raises:
             AlgorithmMissingError: the algorithm is missing; the message explains how to load it.
@@ -187,7 +187,7 @@ class Session:
             return _answer(line, self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait until this session may measure; from then on, it may measure until it ends.
+        """Wait until this session may measure; from then on, it may measure until the session ends.
 
         Yields the number of clients ahead of this session whenever the number changes, down to 0.
 
@@ -230,8 +230,8 @@ class Session:
             ends_early: function that decides from the senders' states whether to end all flows.
 
         Raises:
-            TransferFailedError: the transfer failed, or the server refused it.
-            AlgorithmMissingError: the algorithm of one end is missing.
+            TransferFailedError: the transfer failed, or the server refused the transfer.
+            AlgorithmMissingError: the client or the server lacks its algorithm.
             LibraryMissingError: a library that a transfer method needs is not installed.
         """
         self._take_turn()
@@ -279,7 +279,7 @@ class Session:
         )
 
     def _end_both(self, ends: dict[int, FlowEnd], *, is_cut_short: bool) -> dict[str, Any]:
-        """End all flows at both ends, and return the server's records of the flows."""
+        """End all flows at client and server, and return the server's records of the flows."""
         if is_cut_short:  # the server ends its flows before any connection is closed
             for end in ends.values():
                 end.break_off()

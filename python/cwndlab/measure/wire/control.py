@@ -46,7 +46,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Record when a request was read, and how long the request had waited to be read."""
+        """Record when a request was read, and how long it had waited since its arrival."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 
@@ -253,6 +253,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """Stop the server's end of a flow, and return its records."""
+    """Stop the server's end of a flow, and return the server's records of the flow."""
     end.stop()
     return end.result()

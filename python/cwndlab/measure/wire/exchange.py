@@ -24,14 +24,14 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket; timeouts of the socket end the transfer in time."""
+    """The transfer of one file over a socket; the socket's timeout ends the transfer in time."""
 
     connection: socket.socket
     file_bytes: int
     is_upload: bool
     """True if the client, which is at the user's end, sends the file to the server."""
     count: Callable[[int], None]
-    """Function that counts bytes of the file that this end sent or received."""
+    """Function that counts those bytes of the file that this computer sent or received."""
     is_over: Callable[[], bool]
     """Function that returns true when the time of the flow is over."""
 

@@ -1,4 +1,4 @@
-"""Run one end of a flow: an application reads or writes a socket, and TCP_INFO is sampled."""
+"""Run the sender or the receiver of a flow: an application uses a socket; TCP_INFO is sampled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
 class AlgorithmMissingError(CwndlabError):
-    """An algorithm is missing at one end, or only root may choose it."""
+    """The kernel of client or server lacks an algorithm, or allows it only to root."""
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
@@ -121,9 +121,9 @@ class FlowEnd:
         Args:
             connection: connected socket.
             application: application that uses the socket.
-            is_sender: whether this end sends the data.
+            is_sender: whether this computer sends the data.
             duration_s: time after which the flow ends.
-            secret: shared secret of both ends, for transfer methods that need credentials.
+            secret: secret that client and server share, for transfer methods that need credentials.
         """
         self.connection = connection
         self.algorithm = set_algorithm(connection, None, "")
@@ -185,7 +185,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """Return this end's records of the flow as a dictionary that can be sent as JSON."""
+        """Return this computer's records of the flow as a dictionary that can be sent as JSON."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -348,7 +348,7 @@ class FlowEnd:
             self._say_goodbye()
 
     def _say_goodbye(self) -> None:
-        """Close the sending direction, and wait until the other end has read all data."""
+        """Close the sending direction, and wait until the receiver has read all data."""
         self.connection.shutdown(socket.SHUT_WR)
         while not self._is_over():
             try:

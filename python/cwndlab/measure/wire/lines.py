@@ -22,7 +22,7 @@ _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Let the kernel close a connection if its other end is silent for `silence_s` seconds."""
+    """Let the kernel close a connection if the client is silent for `silence_s` seconds."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP

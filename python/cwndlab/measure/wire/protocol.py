@@ -1,14 +1,14 @@
 """Define the messages between client and server (see `docs/reference/protocol.md`).
 
 The control connection uses TLS 1.3. The server first sends a nonce. Every later line, in both
-directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and
-of the line's number. The key of the HMAC is derived from the token, the server's certificate, the
-server's nonce and, for lines after the client's first line, the client's nonce. An attacker
-between client and server has a different certificate, so the lines that the attacker forwards are
-refused. A data connection is plain TCP, because the measurements concern plain TCP. The first line
-of a data connection is signed with a key for one flow, which only the two ends of the control
-connection can derive. Each line is parsed into a model that refuses unknown keys and values out of
-range.
+directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and of
+the line's number. The key of the HMAC is derived from the token, the server's certificate, the
+server's nonce and, for lines after the client's first line, the client's nonce. An attacker between
+client and server has a different certificate, so the lines that the attacker forwards are refused.
+A data connection is plain TCP, because the measurements concern plain TCP. The first line of a data
+connection is signed with a key for one flow; only the client and the server of the control
+connection can derive this key. Each line is parsed into a model that refuses unknown keys and
+values out of range.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Attach(Model):
 
 
 class TakeTurn(Model):
-    """Request for the turn to measure, which lasts until the session ends.
+    """Request for the turn to measure; the turn lasts until the session ends.
 
     The answer contains the number of clients `ahead`; if other clients are ahead, the server
     answers after some seconds.
@@ -190,7 +190,7 @@ def new_token() -> str:
 
 
 def greeting(nonce: bytes) -> bytes:
-    """Return the first line that a server sends, which contains a nonce."""
+    """Return the first line that a server sends; the line contains a nonce."""
     return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
 
 
@@ -230,7 +230,7 @@ def data_key(session_key: bytes, ticket: bytes) -> bytes:
 
 
 def flow_secret(key: bytes, flow: int) -> bytes:
-    """Derive the secret of a flow, which only the two ends of the session know."""
+    """Derive the secret of a flow; only the client and the server of the session know it."""
     return hmac.digest(key, b"cwndlab flow %d" % flow, "sha256")
 
 

@@ -45,22 +45,23 @@ class Limits:
     """Time in seconds after which a session that has the turn to measure ends if it sends no
     requests."""
     turn_answer_s: float = 5
-    """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
+    """Interval in seconds at which the server reports to a waiting client how many clients are
+    ahead."""
     samples: int = MOST_SAMPLES
     """Maximum number of samples of all flows of a session in total."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client must send a datagram in order to receive datagrams;
-    the server then knows its address."""
+    """Time in seconds within which a client must send a datagram in order to receive datagrams; the
+    server learns the client's address from this datagram."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced, and the server's end once the flow is connected."""
+    """A flow that a client has announced; `end` is the server's end of a connected flow."""
 
     request: protocol.Prepare
     ticket: bytes
-    """Ticket that assigns a data connection to the flow."""
+    """Secret with which a data connection proves that it belongs to the flow."""
     end: FlowEnd | None = None
 
 

@@ -1,9 +1,9 @@
 """Transfer a file over SFTP, with client and server of asyncssh on the data connection.
 
-The client keeps a fixed number of read or write requests outstanding. Both ends derive the host
-key and the password from the secret of the flow, so that nobody else can pretend to be one of the
-ends. The server offers a single file of zeros and refuses all other operations, including
-operations of later versions of the library.
+The client keeps a fixed number of read or write requests outstanding. Client and server derive the
+host key and the password from the secret of the flow, so that nobody else can pretend to be the
+client or the server. The server offers a single file of zeros and refuses all other operations,
+including operations of later versions of the library.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOGIN_S = 30
 
 
 def require(where: str) -> None:
-    """Check that this end can transfer files over SFTP.
+    """Check that this computer can transfer files over SFTP.
 
     Raises:
         LibraryMissingError: asyncssh is not installed.
@@ -156,7 +156,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """Return a duplicate of the connection's descriptor, which the event loop uses and closes."""
+    """Return a duplicate of the connection's descriptor; the event loop uses and closes it."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

@@ -1,4 +1,4 @@
-"""Sign the head of a datagram, so that the other end counts only datagrams of its peer."""
+"""Sign the head of a datagram, so that the receiver counts only datagrams of its peer."""
 
 from __future__ import annotations
 

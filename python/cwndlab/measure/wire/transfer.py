@@ -1,4 +1,4 @@
-"""Represent the records that both ends keep of a transfer."""
+"""Represent the records of a transfer at the client and at the server."""
 
 from __future__ import annotations
 
