@@ -1,4 +1,4 @@
-"""Read factors from file names with patterns: `{algorithm}_{direction}_{duration}.json`."""
+"""Read factors from file names by a pattern such as `{algorithm}_{direction}_{duration}.json`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NamePattern:
 
     @classmethod
     def parse(cls, text: str) -> NamePattern:
-        """Read a pattern.
+        """Create a pattern from its text, such as `{algorithm}_{direction}.json`.
 
         Raises:
             MeasurementError: a field is repeated or not allowed, or two fields have no text

@@ -40,7 +40,7 @@ class Spool:
         self._end = 0
         self._logs: list[Log] = []
         self.waiting = 0
-        """Number of rows that are held in memory."""
+        """Number of rows that are in memory and not yet in the file."""
 
     def log(self) -> Log:
         """Return a log to which the rows of one more flow can be added."""
@@ -82,7 +82,7 @@ class Log:
     """Rows of one flow, which are added one by one."""
 
     def __init__(self, spool: Spool) -> None:
-        """Begin without rows."""
+        """Create a log without rows, which stores its rows in the file of `spool`."""
         self.spool = spool
         self.count = 0
         self.names: set[str] = set()
@@ -185,7 +185,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk, which is read in pieces; the results equal those of `Series`."""
+    """A flow's time series on disk, read piece by piece, with the methods of `Series`."""
 
     log: Log
     names: Mapping[str, str]

@@ -47,8 +47,8 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices of a parameter that is not numeric, whose value is the index of a choice; empty for
-    a numeric parameter."""
+    """Choices of a parameter that is not numeric; the value of the parameter is then the index of
+    a choice. Empty for a numeric parameter."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:

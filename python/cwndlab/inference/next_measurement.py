@@ -1,11 +1,11 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is assumed in turn to be the true link. Measuring a flow would reveal the
-goodput and queueing delay of the flow's algorithm on the true link. All links are then weighted by
-how similar their goodput and delay are to these values, and the algorithm that is best for the
-weighted links is chosen. The regret is the loss of power compared with the best algorithm for the
-true link; power is goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC
-1979).
+The expected regret is computed by assuming, for one link of a fit after the other, that this link
+is the true link. Measuring a flow would reveal the goodput and queueing delay of the flow's
+algorithm on the true link. All links are then weighted by how similar their goodput and delay are
+to these values, and the algorithm that is best for the weighted links is chosen. The regret is the
+loss of power compared with the best algorithm for the true link; power is goodput divided by the
+95th percentile of the round-trip time (Kleinrock, ICC 1979).
 """
 
 from __future__ import annotations

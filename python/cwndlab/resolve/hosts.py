@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the network device that the study describes at `key`, or None.
+    """Return the network device that a study describes at `key`; None if there is no device.
 
     Raises:
         FieldError: the name is unknown, or a key is missing.
