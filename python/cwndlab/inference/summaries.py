@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 TITLES = {
-    "goodput": "goodput",
+    "goodput": "the goodput",
     "rtt_base": "the minimum round-trip time",
     "rtt_p50": "the median round-trip time",
     "rtt_p95": "the 95th percentile of the round-trip time",

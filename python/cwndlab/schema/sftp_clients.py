@@ -1,4 +1,7 @@
-"""List SFTP clients, with the size and the number of their outstanding requests, and sources."""
+"""List SFTP clients, with the settings that determine their speed, and sources for the settings.
+
+The settings are the size of a request, and the maximum number of requests without an answer.
+"""
 
 from __future__ import annotations
 

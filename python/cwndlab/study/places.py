@@ -1,4 +1,4 @@
-"""Describe the source of a study (a file or a call) in error messages."""
+"""Name the place of a problem in error messages: a line of a study file, or an argument."""
 
 from __future__ import annotations
 

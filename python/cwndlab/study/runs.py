@@ -114,7 +114,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """Parts of JSON text from which the scenarios of one combination of levels are assembled."""
+    """Parts of JSON text from which the runs of one combination of levels are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell
