@@ -80,13 +80,13 @@ class RequestResponse(Model):
 
 
 class Paced(Model):
-    """Equal amounts of data, written at equal intervals after an optional bulk phase."""
+    """Equal amounts of data, written at equal intervals after an optional bulk transfer."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="mean rate at which the application writes data")
     write_bytes: _Size = Field(description="amount of data in each write")
     bulk_for_ns: _Pause = Field(
-        default=0, description="duration of the bulk phase before the first write"
+        default=0, description="duration of the bulk transfer that precedes the writes"
     )
 
 
@@ -175,7 +175,7 @@ class Web(Model):
 
 
 class Video(Model):
-    """A video in chunks; the client chooses the encoding rate of each chunk by its buffer level.
+    """A video sent in chunks; the client chooses encoding rates by the amount of buffered video.
 
     The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
     buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for

@@ -18,7 +18,7 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
     scalars |= {
-        key: {"type": "string", "description": f"short form of the table [{key}]: one line of text"}
+        key: {"type": "string", "description": f"the table [{key}], written as one line of text"}
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}

@@ -58,8 +58,8 @@ pub(crate) static EARLY_DISCARD: Table = Table {
             "at_packets",
             "at_packets",
             COUNT,
-            "queue length from which arriving packets are \
-            discarded",
+            "queue length from which single arriving packets \
+            are discarded",
         ),
         needed(
             "spacing_packets",

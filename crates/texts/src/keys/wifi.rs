@@ -79,14 +79,15 @@ pub(crate) static NODE: Table = Table {
     about: "A station of a Wi-Fi channel.",
     kind: None,
     keys: &[
-        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the node"),
-        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the node"),
+        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the station or access point"),
+        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the station or access point"),
         optional(
             "access",
             "access",
             Form::Word(&["background", "best_effort", "video", "voice", "legacy"]),
-            "access category, the priority of the node when it competes for the channel; legacy \
-             means no priorities; if absent, best_effort, or legacy for 802.11a, b and g",
+            "access category: priority of the station or access point in the competition for the \
+             channel; legacy means no priorities; if absent, best_effort, or legacy for 802.11a, b \
+             and g",
         ),
     ],
 };
@@ -118,8 +119,8 @@ static AIRTIME_LIMITS: Table = Table {
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "total airtime of all packets in the network card from which the limit `low` applies \
-             instead of the limit `high`",
+            "threshold for the total airtime of all packets in the network card: from this airtime \
+             on, the limit `low` applies instead of the limit `high`",
         ),
     ],
 };
@@ -128,8 +129,8 @@ const AT_LEAST_ONE: Form = Form::Whole { least: 1, most: MOST_COUNT };
 
 static DOWNLINK_FIFO: Table = Table {
     name: "DownlinkFifo",
-    about: "One queue for all stations, followed by a driver that serves stations in turn, as in \
-        Linux before 4.11.",
+    about: "One queue for all stations, and behind it a driver that serves the stations one after \
+        the other, as in Linux before 4.11.",
     kind: Some("fifo"),
     keys: &[
         usual("packets", "packets", AT_LEAST_ONE, "1000", "maximum number of packets in the queue"),
@@ -287,9 +288,9 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "error_curve",
             "error_curve",
             Form::Word(&["nist", "yans"]),
-            "error curve of the receivers' decoder: nist has soft decisions, as \
-             NistErrorRateModel of ns-3; yans has hard decisions, as YansErrorRateModel of ns-3; \
-             if absent, nist",
+            "error curve of the receivers' decoder: nist models soft decisions, like \
+             NistErrorRateModel of ns-3; yans models hard decisions, like YansErrorRateModel of \
+             ns-3; if absent, nist",
         ),
         optional(
             "implementation_loss",
@@ -380,7 +381,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "rts_threshold",
             "rts_threshold_bytes",
             FEW_BYTES,
-            "size from which frames are preceded by an exchange of RTS and CTS; if absent, RTS \
+            "frame size from which an exchange of RTS and CTS precedes each frame; if absent, RTS \
              and CTS are not used",
         ),
         optional(
@@ -395,7 +396,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether stations wait for the duration of a response after a collision (EIFS)",
+            "whether all stations wait for the duration of a response after a collision (EIFS)",
         ),
         usual(
             "asks_before_repeating",
@@ -444,8 +445,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "stations of the channel, one for each user: a table for each station, or the number \
-             of stations",
+            "stations of the channel, one for each user, as a table for each station or as the \
+             number of stations",
         ),
         optional(
             "station",

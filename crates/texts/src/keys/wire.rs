@@ -180,9 +180,12 @@ static LATE_REORDER: Table = Table {
 
 static EARLY_REORDER: Table = Table {
     name: "EarlyReorder",
-    about: "Some packets skip the delay and overtake earlier packets, as in netem.",
+    about: "Some packets skip the delay of the link and overtake earlier packets, as in netem.",
     kind: Some("early"),
-    keys: &[needed("share", "ppb", PPB, "probability that a packet skips the delay"), REORDER_GAP],
+    keys: &[
+        needed("share", "ppb", PPB, "probability that a packet skips the delay of the link"),
+        REORDER_GAP,
+    ],
 };
 
 static JITTER_REORDER: Table = Table {
@@ -288,7 +291,7 @@ const BURST: Key = optional(
     "burst",
     "",
     BYTES,
-    "size of a token bucket that enforces the rate, which is the maximum burst; if absent, the \
+    "size of the token bucket that enforces the rate, and thus the maximum burst; if absent, the \
      rate is enforced without a token bucket",
 );
 const TRACE: Key = optional(
@@ -328,8 +331,8 @@ const LIGHT_TRACE: Key = optional(
     "",
     Form::Text,
     "file of packet trains that were recorded on the idle link and apply while the load is light, \
-     as in CellReplay; each line has a time, a base delay and arrival times in ms; the key trace \
-     must name a Mahimahi trace",
+     as in CellReplay; each line has a time, a base delay and arrival times in ms; requires a \
+     Mahimahi trace under the key trace",
 );
 const LIGHT_AFTER: Key = optional(
     "light_after",
@@ -357,7 +360,7 @@ const HOLD: Key = usual(
     "",
     Form::Flag,
     "true",
-    "whether a recorded rate of the trace applies until the next row (true), or rates are \
+    "whether each rate in the trace applies until the next row (true), or rates are \
      interpolated between rows (false)",
 );
 const QUEUE: Key = optional(
@@ -386,15 +389,15 @@ const REORDER: Key = optional(
     "reorder",
     "reorder",
     REORDERS,
-    "reordering of packets: \"SHARE, DELAY\" delays this share of the packets by this additional \
-     time; \"jitter\" lets packets with less jitter overtake packets with more jitter",
+    "reordering of packets: \"1 %, 5 ms\" delays 1 % of the packets by an additional 5 ms; \
+     \"jitter\" lets packets with less jitter overtake packets with more jitter",
 );
 const POLICER: Key = optional(
     "police",
     "police",
     POLICE_OR_TEXT,
-    "policer before the queue, as \"RATE, BURST\": packets that exceed the rate and the burst \
-     are dropped instead of queued",
+    "policer before the queue, such as \"20 Mbit/s, 100 kB\": packets that exceed the rate and \
+     the burst are dropped instead of queued",
 );
 const LOST: Key = optional(
     "loss",
@@ -469,7 +472,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "period",
         "",
         Form::Text,
-        "period of the day, such as evening, if the preset has different values for several \
+        "period of the day, such as evening, if the preset has different values for different \
          periods",
     ),
     optional(
@@ -501,8 +504,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio of the downlink of a cell; the ratio of the \
-         uplink is shifted by the same amount",
+        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
+         uplink changes by the same number of decibels",
     ),
     optional(
         "speed",
@@ -552,7 +555,12 @@ const BACK: &[Key] = &[optional(
 
 /// Keys of a link as a whole.
 const WHOLE: &[Key] = &[
-    optional("name", "", Form::Text, "name of the link's user in results"),
+    optional(
+        "name",
+        "",
+        Form::Text,
+        "name of the link in results, if a study compares several links",
+    ),
     optional(
         "server",
         "",
@@ -565,7 +573,7 @@ const WHOLE: &[Key] = &[
         Form::Table(&CHAIN_WIRE),
         "wire between the server and a cell or a Wi-Fi channel",
     ),
-    optional("stage", "", LINKS, "links of a chain, in order from the server to the user"),
+    optional("stage", "", LINKS, "links of a chain, in the order from the server to the user"),
 ];
 
 const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
