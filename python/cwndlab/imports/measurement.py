@@ -225,7 +225,7 @@ SMOOTHED = (
 
 
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
-    """Return a rate in Mbit/s; None if the time is not positive."""
+    """Return the rate in Mbit/s at which `size_bytes` pass in `time_s`; None if no time passes."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
 
 

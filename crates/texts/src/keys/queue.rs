@@ -44,14 +44,14 @@ pub(crate) const POLICE_KEYS: &[Key] = &[
         "burst",
         "burst_bytes",
         BYTES,
-        "maximum burst that passes at once after a pause (size of the token bucket)",
+        "maximum number of bytes that pass at once after a pause (size of the token bucket)",
     ),
 ];
 
 pub(crate) static EARLY_DISCARD: Table = Table {
     name: "EarlyDiscard",
-    about: "Early discard of single packets from a long queue, spaced by a packet discard \
-        prevention counter, as in UMTS.",
+    about: "Early discard of single packets from a long queue, as in UMTS; a packet discard \
+        prevention counter limits how often packets are discarded.",
     kind: None,
     keys: &[
         needed(
@@ -87,7 +87,7 @@ pub(crate) static FQ_CODEL: Table = Table {
             "queues",
             Form::Whole { least: 1, most: 65_536 },
             "1024",
-            "number of queues into which the flows are hashed",
+            "number of queues; a hash selects the queue of each flow",
         ),
         usual(
             "quantum",

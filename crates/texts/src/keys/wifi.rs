@@ -166,7 +166,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "queues",
         Form::Whole { least: 1, most: 65_536 },
         "4096",
-        "number of queues into which the flows of a station are hashed",
+        "number of queues of a station; a hash selects the queue of each flow",
     ),
     usual(
         "quantum",
