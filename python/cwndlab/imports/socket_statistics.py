@@ -68,7 +68,8 @@ def read_socket_statistics(
 
     Args:
         file: the log.
-        warm_up_s: time at the beginning of a connection; rates and means exclude it.
+        warm_up_s: length of the warm-up at the beginning of each connection, which rates and means
+            exclude.
         smallest_share: connections that carried less than this share of the data of the largest
             connection are left out.
 

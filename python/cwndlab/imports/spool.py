@@ -189,7 +189,7 @@ class LongSeries:
 
     log: Log
     names: Mapping[str, str]
-    """Names of columns in results, by the names of the columns in the log."""
+    """Name of each column in results, by the name of the column in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """Return the flow's row of the table `flows`.

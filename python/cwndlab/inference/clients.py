@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""A class is split if the standard deviation of log2(RTT) or log2(goodput) in it is at least this
-value."""
+"""A class is split if the standard deviation of log2(RTT) or log2(goodput) in this class is at
+least this value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Family:
     name: str
     """Name of the family in files, such as `wire`, `policed` or `lte`."""
     kind: str
-    """Kind of the links, one of `wire`, `cell` and `wifi`, as `--family` accepts it."""
+    """Kind of the links: `wire`, `cell` or `wifi`; the option `--family` accepts these values."""
     title: str
     """Plural noun that denotes the links in sentences, such as "wired links with a policer"."""
     parameters: tuple[Dimension, ...]

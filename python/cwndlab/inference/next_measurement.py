@@ -29,7 +29,7 @@ _LEAST_REGRET = 0.005
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A proposed flow, and the expected loss of power (regret) before and after it is measured."""
+    """A proposed flow, and the expected loss of power (regret) without and with this flow."""
 
     algorithm: str
     regret: float

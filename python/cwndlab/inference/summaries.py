@@ -202,7 +202,7 @@ def _put_losses(
 
 
 def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise the first seconds, in which the bucket of a policer empties and a queue fills."""
+    """Summarise the first seconds, in which a policer's token bucket empties and a queue fills."""
     times = samples.get("t_s")
     if times is None or len(times) < LEAST_SECONDS:
         return

@@ -120,7 +120,7 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; in a results folder, this is the study exactly as it was run.
+        """Read a study file; the file in a results folder gives the study exactly as it was run.
 
         Args:
             path: path of the study file.
@@ -164,7 +164,7 @@ class StudyDefinition:
     columns: tuple[str, ...]
     """Names of the factors, which are the names of their columns in the results."""
     cells: tuple[Cell, ...]
-    """All combinations of factor levels, each of which the study runs."""
+    """All combinations of factor levels that the study runs."""
 
     @property
     def id(self) -> str:

@@ -51,7 +51,7 @@ def path_lines(facts: Sequence[Fact]) -> list[str]:
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Return lines that describe a study; settings that all its combinations share appear once."""
+    """Return lines that describe a study; equal settings of all its combinations appear once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")

@@ -124,8 +124,8 @@ def _refuse_fixed(path: str, key: KeyPath) -> None:
     """
     if path in _RANDOM:
         message = (
-            f"{path} cannot be varied; set the number of `repetitions`, each of which draws its "
-            "own random numbers"
+            f"{path} cannot be varied; set the number of `repetitions` instead, because each "
+            "repetition draws different random numbers"
         )
         raise FieldError(key, message)
     if path.partition(".")[0] in _OF_ALL_RUNS:

@@ -44,7 +44,7 @@ pub(crate) static TRANSPARENT: Table = Table {
 
 pub(crate) static ROUND_ROBIN: Table = Table {
     name: "RoundRobin",
-    about: "Round robin: users are served in turn, with equal shares of the carrier.",
+    about: "Round robin: users are served one after the other, with equal shares of the carrier.",
     kind: Some("round_robin"),
     keys: &[],
 };
@@ -58,8 +58,8 @@ pub(crate) static MAX_CI: Table = Table {
 
 pub(crate) static PROPORTIONAL_FAIR: Table = Table {
     name: "ProportionalFair",
-    about: "Proportional fair: in each interval, the user whose possible rate is highest \
-        relative to its own average rate is served.",
+    about: "Proportional fair: in each interval, the user with the highest ratio of possible rate \
+        to average rate is served.",
     kind: Some("proportional_fair"),
     keys: &[needed(
         "window",
@@ -157,7 +157,7 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_delay_ns",
             TIME,
             r#""0 s""#,
-            "one-way delay between the cell and the server's end of the link",
+            "one-way delay of the core network, between the cell and the server's end of the link",
         ),
         usual(
             "core_jitter",
@@ -577,8 +577,8 @@ pub(crate) static CELL_PATH: Table = Table {
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "settings that all users share, or a list of tables that are assigned to the users \
-             in turn",
+            "settings that all users share, or a list of tables: the first user has the settings \
+             of the first table, and so on; after the last table, the list begins again",
         ),
         usual(
             "background",

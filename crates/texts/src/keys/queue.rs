@@ -119,7 +119,7 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         TIME,
         r#""15 ms""#,
         "target queueing delay of the classic \
-        queue, which holds all packets that are not L4S packets",
+        queue, which is the queue for all packets that are not L4S packets",
     ),
     usual(
         "max_rtt",

@@ -203,7 +203,8 @@ const FQ_CODEL_KEYS: &[Key] = &[
 
 static DOWNLINK_FQ_CODEL: Table = Table {
     name: "DownlinkFqCodel",
-    about: "FQ-CoDel for each station; the access point serves stations in turn, one frame each.",
+    about: "FQ-CoDel for each station; the access point serves one station after the other, with \
+        one frame for each.",
     kind: Some("fq_codel"),
     keys: FQ_CODEL_KEYS,
 };
@@ -452,8 +453,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "station",
             "",
             Form::OneOrList(&NODE),
-            "settings that all stations share, or a list of tables that are assigned to the \
-             stations in turn",
+            "settings that all stations share, or a list of tables: the first station has the \
+             settings of the first table, and so on; after the last table, the list begins again",
         ),
         optional(
             "radio",

@@ -40,7 +40,7 @@ static RED: Table = Table {
             Form::Whole { least: 0, most: 31 },
             "9",
             "exponent of the weight in the average queue length: each arriving packet moves the \
-             average by 2^-weight_shift of its distance from the present queue length",
+             average by 2^-weight_shift of the difference from the present queue length",
         ),
         optional(
             "idle_packet",
@@ -71,8 +71,8 @@ static RED: Table = Table {
 
 static STEP_MARKING: Table = Table {
     name: "StepMarking",
-    about: "Step marking (RFC 8257 section 3.1): ECN-capable packets are marked, and others \
-        dropped, while the queue is longer than a threshold.",
+    about: "Step marking (RFC 8257 section 3.1): while the queue is longer than a threshold, \
+        ECN-capable packets are marked, and all other packets are dropped.",
     kind: Some("step"),
     keys: &[needed("mark", "", Form::Queue, "queue length above which packets are marked")],
 };
@@ -155,8 +155,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; the share of retransmitted packets grows with this mean, \
-         from 0 % at 1 ms to 100 % at 91 ms",
+        "mean extra delay of a packet; with this mean, the share of packets that the channel \
+         retransmits grows from 0 % at 1 ms to 100 % at 91 ms",
     )],
 };
 
@@ -224,8 +224,8 @@ static OUTAGE: Table = Table {
             "kind",
             Form::Word(&["drop", "hold"]),
             r#""drop""#,
-            "effect of the outage: drop means that arriving packets are dropped; hold means that \
-             they wait in the queue",
+            "effect of the outage on arriving packets: drop means that they are dropped; hold \
+             means that they wait in the queue",
         ),
     ],
 };
@@ -466,7 +466,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "preset",
         "",
         Form::Text,
-        "name of a preset or a TOML file; the other keys of this table override its values",
+        "name of a preset, or a TOML file with a link; other keys of this table override the \
+         values of the preset or file",
     ),
     optional(
         "period",
@@ -601,8 +602,8 @@ static LINK_KEYS: [Key; 41] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",
-    about: "One direction of a wire: packets pass the policer, loss and outages, then the queue, \
-        then the rate, then the delay.",
+    about: "One direction of a wire. Packets pass its parts in this order: policer, random loss \
+        and outages, queue, rate, delay.",
     kind: None,
     keys: WIRE,
 };
