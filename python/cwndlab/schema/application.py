@@ -75,7 +75,7 @@ class RequestResponse(Model):
     )
     count: _Positive | None = Field(
         default=None,
-        description="number of requests; if absent, requests continue until the run ends",
+        description="number of requests; if absent, the receiver sends requests until the run ends",
     )
 
 
@@ -170,7 +170,8 @@ class Web(Model):
         description="pause between the end of one page and the request for the next page",
     )
     count: _Positive | None = Field(
-        default=None, description="number of pages; if absent, pages continue until the run ends"
+        default=None,
+        description="number of pages; if absent, the client loads pages until the run ends",
     )
 
 

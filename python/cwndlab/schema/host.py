@@ -90,7 +90,7 @@ class Host(Model):
     receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
         description="time that the host needs to process each received packet, in addition to "
-        "the time at receive_rate",
+        "the time that results from receive_rate",
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,

@@ -27,7 +27,8 @@ class LivePath(Model):
     )
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
         default=None,
-        description='time of day at which runs are measured, in local time: "06:00-07:30"',
+        description="time of day at which runs are measured, in local time, such as "
+        '"06:00-07:30"; if absent, at any time',
     )
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(

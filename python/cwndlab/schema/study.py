@@ -30,7 +30,8 @@ class Flow(Model):
     )
     stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the sender; if absent, the stack of the study",
+        description="TCP stack profile of both ends of the flow; if absent, the user_stack and "
+        "server_stack of the study or, without these, the stack of the study",
     )
     receiver_algorithm: str | None = Field(
         default=None,
@@ -39,7 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the stack of the sender",
+        description="TCP stack profile of the receiver, if it differs from the profile that the "
+        "other keys give to the receiver",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"

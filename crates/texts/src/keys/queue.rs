@@ -94,7 +94,7 @@ pub(crate) static FQ_CODEL: Table = Table {
             "quantum_bytes",
             BYTES,
             r#""1514 bytes""#,
-            "number of bytes that a queue sends in its turn",
+            "number of bytes that a queue sends before the next queue is served",
         ),
         CODEL_TARGET,
         CODEL_INTERVAL,

@@ -173,7 +173,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "quantum_bytes",
         FEW_BYTES,
         r#""300 bytes""#,
-        "number of bytes that a flow sends in its turn (quantum of FQ-CoDel)",
+        "number of bytes that a flow sends before the next flow is served (quantum of FQ-CoDel)",
     ),
     usual(
         "target",
@@ -261,14 +261,15 @@ static ACCESS_POINT: Table = Table {
 
 pub(crate) static WIFI_RADIO: Table = Table {
     name: "WifiRadio",
-    about: "Transmission power, path loss and reception errors of the nodes of a Wi-Fi channel.",
+    about: "Transmission power, path loss and reception errors in a Wi-Fi channel.",
     kind: None,
     keys: &[
         needed(
             "power",
             "power_mdbm",
             DBM,
-            "transmission power of each node, including the antenna gain",
+            "transmission power of each station and of the access point, including the antenna \
+             gain",
         ),
         usual(
             "noise_figure",
@@ -427,7 +428,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             COUNT,
             "500",
             "maximum number of packets in the \
-            queue of each node",
+            queue of each station and of the access point",
         ),
         optional(
             "queue_time",

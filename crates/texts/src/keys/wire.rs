@@ -20,19 +20,26 @@ static RED: Table = Table {
     about: "RED, random early detection (Floyd and Jacobson 1993).",
     kind: Some("red"),
     keys: &[
-        needed("min", "min_bytes", BYTES, "average queue length below which no packet is marked"),
+        needed(
+            "min",
+            "min_bytes",
+            BYTES,
+            "average queue length below which no packet is marked or dropped",
+        ),
         needed(
             "max",
             "max_bytes",
             BYTES,
-            "average queue length from which every packet is marked, unless gentle is true",
+            "average queue length from which every packet is marked or dropped, unless gentle is \
+             true",
         ),
         usual(
             "max_probability",
             "max_probability_ppb",
             PPB,
             r#""10 %""#,
-            "marking probability when the average queue length reaches the threshold max",
+            "probability that a packet is marked or dropped when the average queue length reaches \
+             the threshold max",
         ),
         usual(
             "weight_shift",
@@ -55,8 +62,9 @@ static RED: Table = Table {
             "gentle",
             Form::Flag,
             "false",
-            "whether the marking probability rises gradually to 1 while the average queue length \
-             grows from the threshold max to twice this threshold, instead of jumping to 1 at max",
+            "whether the probability of marks and drops rises gradually to 1 while the average \
+             queue length grows from the threshold max to twice this threshold, instead of jumping \
+             to 1 at max",
         ),
         usual(
             "hard_drop",
@@ -74,7 +82,12 @@ static STEP_MARKING: Table = Table {
     about: "Step marking (RFC 8257 section 3.1): while the queue is longer than a threshold, \
         ECN-capable packets are marked, and all other packets are dropped.",
     kind: Some("step"),
-    keys: &[needed("mark", "", Form::Queue, "queue length above which packets are marked")],
+    keys: &[needed(
+        "mark",
+        "",
+        Form::Queue,
+        "queue length above which packets are marked or dropped",
+    )],
 };
 
 static IID_LOSS: Table = Table {
