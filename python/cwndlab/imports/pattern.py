@@ -102,9 +102,11 @@ class NamePattern:
         return {field: _word(field, value, name) for field, value in found.groupdict().items()}
 
     def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
-        """Return the files below a folder that match the pattern, sorted by name.
+        """Find the files below a folder whose names match the pattern.
 
-        Also return a message about each file whose name matches but contains an invalid field.
+        Returns:
+            The fields of each file by its path, sorted by path, and a message about each file whose
+            name matches but contains an invalid field.
 
         Raises:
             MeasurementError: the folder does not exist, or contains no file that matches.

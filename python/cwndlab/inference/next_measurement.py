@@ -37,7 +37,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True if the reduction of the expected regret is worth the measurement."""
+        """True if the measurement would reduce the expected regret enough to be worthwhile."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:

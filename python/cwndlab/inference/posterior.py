@@ -268,8 +268,8 @@ def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
 def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) -> Floats:
     """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
-    No statistic varies less than `least`. Correlations are shrunk because the number of simulations
-    is hardly larger than the number of statistics.
+    No statistic varies less than `least`. Correlations are shrunk towards 0, because the number of
+    simulations is hardly larger than the number of statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
     spread += np.diag(least**2)

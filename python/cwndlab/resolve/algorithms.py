@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return all algorithm files to which a study refers, by the algorithms' names in results."""
+    """Return a study's references to algorithm files, by the names of the algorithms in results."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

@@ -40,7 +40,7 @@ class HostPreset(Model):
 
 @functools.cache
 def hosts() -> Mapping[str, Path]:
-    """Return the files of all host presets of the package, by name."""
+    """Return the path of each host preset's file in the package, by the name of the preset."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 

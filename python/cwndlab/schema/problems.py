@@ -38,12 +38,12 @@ class DocumentError(ValueError):
 def field_errors(
     error: ValidationError, model: type[BaseModel], document: object
 ) -> list[FieldError]:
-    """Return the invalid values that pydantic found in `document`, with the paths of their keys."""
+    """Return an error for each invalid value in `document` that pydantic found."""
     return [found for details in error.errors() for found in _told(details, model, document)]
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Return the problems in one pydantic error, which is several problems for some links."""
+    """Return the errors in one pydantic error; an error about a link may contain several."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
