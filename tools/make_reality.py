@@ -23,8 +23,8 @@ CLASSES = {  # radio kind of the preset: its usual name, and the papers that mea
     "nr": ("5G NR", ("nr-5g-vaasa-2023",)),
 }
 HEAD = """\
-# Written by tools/make_reality.py: for each class of real networks, the claims of papers that our
-# runs confirm or refute (checked), and the claims that they confirm (agreed).
+# Written by tools/make_reality.py: for each class of real networks, the number of claims of papers
+# that our runs confirm or refute (checked), and the number of claims that they confirm (agreed).
 """
 
 

@@ -28,7 +28,8 @@ _BESIDE_RECEIVER = (
     "timeouts, and packets that were lost on the way to the receiver are not counted."
 )
 _NO_HANDSHAKE = (
-    "The handshake does not show where the capture was made; cwndlab assumes the sender's end."
+    "The handshake does not show at which end of the connection the capture was made; cwndlab "
+    "assumes the end that sent the data."
 )
 
 

@@ -1,4 +1,4 @@
-"""Import a folder with files of measurements as results, for tables, report and verdict."""
+"""Import the measurement files in a folder as results, like the results of a study."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Version of the import code; every change that may alter imported values increments it."""
+"""Version of the import code; it increases with every change that may alter imported values."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -68,7 +68,7 @@ class ImportSummary:
 
 @dataclass(slots=True)
 class _ImportedRun:
-    """A run that was read from one file, or from two files, one from each end."""
+    """A run that was read from one file, or from one file of the client and one of the server."""
 
     paths: list[Path]
     fields: Fields
@@ -111,7 +111,7 @@ class _ImportedRun:
 
 
 def import_folder(request: ImportRequest) -> ImportSummary:
-    """Read the files of a folder whose names match the pattern, and store the runs as results.
+    """Read those files in a folder whose names match the pattern, and store their runs as results.
 
     The returned summary lists the files without a usable run. Failed runs are stored as failures.
 
@@ -170,9 +170,9 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """Read a file, and return its measurement and its SHA-256.
+    """Read a file of any supported format; return the measurement and the SHA-256 of the file.
 
-    The content of the file identifies its format.
+    The format is recognised by the content of the file, not by its name.
 
     Raises:
         MeasurementError: the file contains no measurement.
@@ -211,7 +211,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Merge the two files of a transfer, one from each end, into one run."""
+    """Return the runs; the files of the client and the server of a transfer become one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -231,11 +231,12 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Set each run's algorithm: the name in its file name, or else the name in its content.
+    """Set the algorithm of each run to the name in the file name or, without it, in the content.
 
-    If the content names another sending algorithm, the column `sent_by` contains that name, and the
-    run is not attributed to the algorithm in the file name. A run without either name is removed
-    from `runs`.
+    If the content names another algorithm of the sender than the file name, the column `sent_by`
+    contains the name in the content, the run is not attributed to the algorithm in the file name,
+    and one of the returned notes says so. A run without either name is moved from `runs` to
+    `left_out`.
     """
     notes = []
     for run in list(runs):
@@ -254,7 +255,7 @@ def _name_algorithms(
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
             notes.append(
-                f"The name of {run.paths[0].name} contains {named}, but {ran} sent the data; "
+                f"The name of {run.paths[0].name} contains {named}, but the sender used {ran}; "
                 f"therefore no data of this file are attributed to {named}."
             )
         label = run.fields[_ALGORITHM]
@@ -267,7 +268,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """Return an algorithm's main name; `name` is this name or an alias."""
+    """Return the main name of an algorithm, given its main name or an alias."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:
@@ -345,7 +346,7 @@ def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
 
 
 def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
-    """Return a description, for the report, of the files from which the results were imported."""
+    """Return the content of the TOML file that describes this import in the report."""
     document = {
         "import": {
             "id": request.id,

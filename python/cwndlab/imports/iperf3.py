@@ -1,4 +1,4 @@
-"""Import the JSON files that iperf3 writes at client or server (`--json`, `--json-stream`)."""
+"""Import JSON files of iperf3 clients and servers (options `--json` and `--json-stream`)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_iperf3(head: bytes) -> bool:
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run from a file; `--get-server-output` adds the report of the server to the file.
+    """Read a run from a JSON file of iperf3, including the server's report (`--get-server-output`).
 
     Raises:
         MeasurementError: the file is not JSON of iperf3, or the test did not use TCP.
@@ -65,7 +65,10 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 
 def _read_events(file: IO[bytes], intervals: _Intervals) -> Json:
-    """Return the document that `iperf3 --json-stream` wrote as lines, without its intervals."""
+    """Return the events in a file of `iperf3 --json-stream`, by name.
+
+    Interval reports are not returned, but added to `intervals`.
+    """
     document: Json = {}
     for number, line in enumerate(file, start=1):
         if not line.strip():
@@ -103,7 +106,7 @@ def _not_iperf3(why: str) -> MeasurementError:
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Merge the files of both ends; each value comes from the end that measures the value."""
+    """Return `client`, completed with the values that only the file of the other end contains."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -155,7 +158,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return the valid intervals of a stream, as columns by name."""
+        """Return a stream's intervals as columns, without those that iperf3 omitted (`-O`)."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -270,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the length of the measured interval and, at the receiver, also the goodput in it."""
+    """Return the measured time after the warm-up and, in files of receivers, the goodput in it."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

@@ -186,7 +186,7 @@ def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean, percentiles and minimum of RTTs that were measured once per ACK."""
+    """Return the result columns for RTTs measured once per ACK; `base_ms` is the minimum RTT."""
     values = np.asarray(rtts_ms, dtype=np.float64)
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
     if values.size:
@@ -201,7 +201,10 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean and median of the smoothed RTT; smoothing makes high percentiles too low."""
+    """Return the result columns for samples of the smoothed RTT; `base_ms` is the minimum RTT.
+
+    The columns do not include high percentiles, because smoothing makes them too low.
+    """
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
@@ -216,13 +219,13 @@ def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict
 
 
 SMOOTHED = (
-    "Mean and median round-trip time are computed from samples of the sender's smoothed RTT; "
-    "95th and 99th percentiles are left out because smoothing hides the largest RTTs."
+    "The mean and the median round-trip time are computed from samples of the sender's smoothed "
+    "RTT; the 95th and 99th percentiles are left out because smoothing hides the largest RTTs."
 )
 
 
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
-    """Return a rate in Mbit/s; None if the time is not positive."""
+    """Return the rate in Mbit/s at which `size_bytes` pass in `time_s`; None if no time passes."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
 
 

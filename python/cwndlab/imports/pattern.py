@@ -1,4 +1,4 @@
-"""Read factors from file names with patterns: `{algorithm}_{direction}_{duration}.json`."""
+"""Read factors from file names by a pattern such as `{algorithm}_{direction}_{duration}.json`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NamePattern:
 
     @classmethod
     def parse(cls, text: str) -> NamePattern:
-        """Read a pattern.
+        """Create a pattern from its text, such as `{algorithm}_{direction}.json`.
 
         Raises:
             MeasurementError: a field is repeated or not allowed, or two fields have no text
@@ -102,9 +102,11 @@ class NamePattern:
         return {field: _word(field, value, name) for field, value in found.groupdict().items()}
 
     def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
-        """Return the files below a folder that match the pattern, sorted by name.
+        """Find the files below a folder whose names match the pattern.
 
-        Also return a message about each file whose name matches but contains an invalid field.
+        Returns:
+            The fields of each file by its path, sorted by path, and a message about each file whose
+            name matches but contains an invalid field.
 
         Raises:
             MeasurementError: the folder does not exist, or contains no file that matches.

@@ -1,4 +1,4 @@
-"""Convert a sender's state over time (TCP_INFO, Web100, logs) into the rows of a flow."""
+"""Convert readings of a sender's state (from TCP_INFO, Web100 or logs) into rows of results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,11 @@ class Series:
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return samples, with times relative to `begin_s` and rates between successive samples."""
+        """Return the rows of this flow in the table `samples`.
+
+        Times count from `begin_s` (by default, the time of the first sample). Goodput and
+        throughput are means since the previous sample.
+        """
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
@@ -89,7 +93,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return events; each event has the time of the first sample that shows it."""
+        """Return the rows of this flow in `events`; an event has the time of the next sample."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

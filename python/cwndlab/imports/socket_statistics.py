@@ -1,8 +1,8 @@
 """Import logs of `ss -tin`, which contain repeated readings of the kernel's connection state.
 
 `ss` does not print the time. Therefore, a log must contain a line with the time before each
-reading: seconds since 1970 (`date +%s.%N`) or a date (`date -Is`). All lines before the next such
-line belong to one reading.
+reading: seconds since 1970 (`date +%s.%N`) or a date (`date -Is`). All lines up to the next line
+with a time belong to one reading.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _FACTORS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 _SMALLEST_SHARE = 0.01  # of the largest connection's data; smaller ones are control traffic
 _RECEIVED = "received_bytes"
 _AT_RECEIVER = (
-    "This log was made at the receiver of the data, which measures only the goodput; make a "
-    "log at the sender, too."
+    "This log was made at the receiver of the data, where ss shows only the goodput; make a log "
+    "at the sender, too."
 )
 _NUMBERS = {
     "cwnd": "cwnd_pkts",
@@ -68,7 +68,8 @@ def read_socket_statistics(
 
     Args:
         file: the log.
-        warm_up_s: time at the beginning of a connection; rates and means exclude it.
+        warm_up_s: length of the warm-up at the beginning of each connection, which rates and means
+            exclude.
         smallest_share: connections that carried less than this share of the data of the largest
             connection are left out.
 
@@ -101,7 +102,7 @@ class _LoggedConnection:
         self._last_s, self._last_bytes = now_s, _moved(row)
 
     def is_followed_by(self, row: Mapping[str, float | None], now_s: float) -> bool:
-        """Return whether a later reading belongs to a new connection that uses the same ports."""
+        """Return whether the later reading `row` is from a new connection with the same ports."""
         return now_s >= self._last_s and _moved(row) < self._last_bytes
 
 

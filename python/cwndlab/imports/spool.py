@@ -40,7 +40,7 @@ class Spool:
         self._end = 0
         self._logs: list[Log] = []
         self.waiting = 0
-        """Number of rows that are held in memory."""
+        """Number of rows that are in memory and not yet in the file."""
 
     def log(self) -> Log:
         """Return a log to which the rows of one more flow can be added."""
@@ -82,7 +82,7 @@ class Log:
     """Rows of one flow, which are added one by one."""
 
     def __init__(self, spool: Spool) -> None:
-        """Begin without rows."""
+        """Create a log without rows, which stores its rows in the file of `spool`."""
         self.spool = spool
         self.count = 0
         self.names: set[str] = set()
@@ -151,7 +151,7 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """Return some columns as a time series, under new names."""
+        """Return the columns in `names` as a time series, under the new names in `names`."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
@@ -185,11 +185,11 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk, which is read in pieces; the results equal those of `Series`."""
+    """A flow's time series on disk, read piece by piece, with the methods of `Series`."""
 
     log: Log
     names: Mapping[str, str]
-    """Names of columns in results, by the names of the columns in the log."""
+    """Name of each column in results, by the name of the column in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """Return the flow's row of the table `flows`.

@@ -1,4 +1,4 @@
-"""Import logs in the form of tables, from Web100 and its successors or as CSV with headings.
+"""Import tables: logs of Web100 and its successors, and CSV files with a heading line.
 
 The heading line may use the names of Web100's variables (RFC 4898) and of cwndlab's columns. The
 separator may be a comma, a semicolon, a tab or spaces.
@@ -23,7 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """True if the table contains counts of bytes that must be divided by the segment size
+    """True if the table contains bytes, which become packets when divided by the segment size
     (MSS)."""
 
 
@@ -165,7 +165,7 @@ class _Heading:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Split a line into its fields; a line without quotation marks is split directly (faster)."""
+    """Split a line into its fields, without a CSV parser if there are no quotation marks."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Number of simulated links (points) per family in round 1, in round 2 and in each later round,
-and number of rounds."""
+"""Numbers of simulated links (points): `FIRST` for each family in round 1, `SECOND` for each family
+in round 2, and `LATER` for all families together in each later round; and the number of rounds."""
 ALONE = 600
 """Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
@@ -44,7 +44,7 @@ rest is divided in proportion to their probabilities."""
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family of links with its probability, simulated links (points) and position in the list."""
+    """A family of links: position among all families, probability, and simulated links (points)."""
 
     position: int
     probability: float
@@ -52,7 +52,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return the approximate number of links (points) that are simulated."""
+    """Return about how many links (points) are simulated for this number of families and rounds."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)
@@ -72,7 +72,7 @@ def choose(
         measured: the summary statistics of the measurement.
         dimensions: number of parameters of each family.
         simulate: function that returns the statistics of points. Its arguments are the position of
-        the family, the points, and the number of earlier simulations of this family.
+            the family, the points, and the number of earlier simulations of this family.
         seed: seed for all random draws.
         rounds: number of rounds.
     """

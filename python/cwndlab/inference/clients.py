@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""A class is split if the standard deviation of log2(RTT) or log2(goodput) in it is at least this
-value."""
+"""A class is split if the standard deviation of log2(RTT) or log2(goodput) in this class is at
+least this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def classes(
     Args:
         flows: all connections of a log, including short ones.
         is_usable: for each connection, whether the connection is long enough to show the
-        properties of its path.
+            properties of its path.
         window_s: length of the log.
         interval_s: interval between snapshots.
     """
@@ -108,7 +108,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Split the group with the largest spread again and again; return the groups' centres."""
+    """Group points by splitting the most spread group repeatedly; return the groups' centres."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

@@ -47,8 +47,8 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices of a parameter that is not numeric, whose value is the index of a choice; empty for
-    a numeric parameter."""
+    """Choices of a parameter that is not numeric; the value of the parameter is then the index of
+    a choice. Empty for a numeric parameter."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -76,7 +76,7 @@ class Family:
     name: str
     """Name of the family in files, such as `wire`, `policed` or `lte`."""
     kind: str
-    """Kind of the links, one of `wire`, `cell` and `wifi`, as `--family` accepts it."""
+    """Kind of the links: `wire`, `cell` or `wifi`; the option `--family` accepts these values."""
     title: str
     """Plural noun that denotes the links in sentences, such as "wired links with a policer"."""
     parameters: tuple[Dimension, ...]

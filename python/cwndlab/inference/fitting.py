@@ -1,4 +1,4 @@
-"""Fit links to measured flows, and predict other algorithms on these links."""
+"""Fit links to measured flows, and predict the results of other algorithms on these links."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ The measured flow and each other algorithm are simulated on all of these links.
 HOST_DELAY_MS = 1.0
 """Delay, in ms, that the measuring computers themselves cause.
 
-Interrupts and scheduling change single round-trip times by up to about this much. Simulations do
-not contain this delay. On the kernel's emulated links with a policer and hardly a queue, the 95th
-percentile was 1.2 ms (docs/notes/2026-11-inference.md).
+Interrupts and scheduling change single round-trip times by up to about 1 ms. Simulations do not
+contain this delay. On the kernel's emulated links with a policer and hardly a queue, the 95th
+percentile of the measured queueing delay was 1.2 ms (docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
 """Logarithms by which intervals of goodput and delay are widened at each end if no link explains
@@ -102,7 +102,7 @@ class Fit:
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Simulate each algorithm alone on the same links; return its goodput and delay.
+        """Simulate each algorithm alone on the same links; return all goodputs and delays.
 
         If the links explain the measurement, a regression corrects the results for the difference
         between the simulated and the measured statistics of the flow. Otherwise, the results are
@@ -118,7 +118,7 @@ class Fit:
         return Outcomes(goodput, delay, np.fmin.reduce(bases))
 
     def _simulated(self, algorithm: str) -> tuple[Floats, Floats, Floats]:
-        """Return goodput, queueing delay and minimum round-trip time on each of the links."""
+        """Return the goodput, queueing delay and minimum round-trip time on each link."""
         if algorithm not in self._kept:
             draws: list[PlacedPoint] = [
                 (family, point, _FIRST_OF_PREDICTIONS + n)
@@ -144,7 +144,10 @@ class Fit:
         return np.exp(rates), np.expm1(np.maximum(delays, 0))
 
     def _relative(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
-        """Multiply predictions by the ratio of measured to simulated results of one algorithm."""
+        """Scale predictions by the error of the simulation for the measured algorithm.
+
+        The factor is the measured result of this algorithm, divided by its simulated result.
+        """
         flow = self.flows[0]
         own_goodput, own_delay, _ = self._simulated(flow.algorithm)
         goodput = goodput * flow.row["goodput_mbit_s"] / np.maximum(own_goodput, _LEAST_MBIT_S)
@@ -166,10 +169,10 @@ class Fit:
         return predictions
 
     def _interval(self, values: Floats, margin: float) -> tuple[float, float, float]:
-        """Return the 90 % interval and the median.
+        """Return the lower end of the 90 % interval, the median and the upper end.
 
-        `margin`, a difference of logarithms, is added at both ends if the links do not explain the
-        measurement: such links are also wrong for predictions.
+        If the links do not explain the measurement, their predictions are also less certain;
+        therefore `margin`, a difference of logarithms, then widens the interval at both ends.
         """
         shares = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
         low, middle, high = (float(value) for value in np.nanquantile(values, shares))

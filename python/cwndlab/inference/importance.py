@@ -110,7 +110,7 @@ class Sampler:
         )
 
     def _weights(self) -> Floats:
-        """Return each point's importance weight times a kernel, which is 0 far from the data."""
+        """Return importance weights, multiplied by a kernel that is 0 far from the measurement."""
         points, numbers, measured = self.points, self.numbers, self.measured
         whole = np.isfinite(numbers).all(axis=1)
         distance = np.full(len(points), np.inf)
@@ -146,7 +146,8 @@ def infer(
         measured: the summary statistics of the measurement.
         dimensions: number of dimensions of the cube.
         simulate: function that returns the statistics of points. Its arguments are the points and
-            the number of points that were simulated before. Points with NaN are left out.
+            the number of points that were simulated before. Points with a statistic that is NaN
+            are left out.
         seed: seed for all random draws.
         rounds: number of rounds.
     """

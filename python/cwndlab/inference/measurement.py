@@ -58,7 +58,7 @@ class MeasuredFlow:
 
     @property
     def interval_s(self) -> float:
-        """Time between two samples in s, rounded to a tenth, from 0.1 s to 1 s."""
+        """Median time between two samples in s, rounded to tenths and limited to 0.1 s to 1 s."""
         steps_s = np.diff(np.asarray(self.samples.get("t_s", ()), np.float64))
         usual_s = float(np.median(steps_s)) if len(steps_s) else _LONGEST_INTERVAL_S
         return min(max(round(usual_s, 1), _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)

@@ -1,11 +1,11 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is assumed in turn to be the true link. Measuring a flow would reveal the
-goodput and queueing delay of the flow's algorithm on the true link. All links are then weighted by
-how similar their goodput and delay are to these values, and the algorithm that is best for the
-weighted links is chosen. The regret is the loss of power compared with the best algorithm for the
-true link; power is goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC
-1979).
+The expected regret is computed by assuming, for one link of a fit after the other, that this link
+is the true link. Measuring a flow would reveal the goodput and queueing delay of the flow's
+algorithm on the true link. All links are then weighted by how similar their goodput and delay are
+to these values, and the algorithm that is best for the weighted links is chosen. The regret is the
+loss of power compared with the best algorithm for the true link; power is goodput divided by the
+95th percentile of the round-trip time (Kleinrock, ICC 1979).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEAST_REGRET = 0.005
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A proposed flow, and the expected loss of power (regret) before and after it is measured."""
+    """A proposed flow, and the expected loss of power (regret) without and with this flow."""
 
     algorithm: str
     regret: float
@@ -37,7 +37,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True if the reduction of the expected regret is worth the measurement."""
+        """True if the measurement would reduce the expected regret enough to be worthwhile."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:

@@ -231,9 +231,9 @@ class Posterior:
 def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
     """Compare the measurement with the simulations near it; return a distance and a share.
 
-    The first value is the distance of the measurement, divided by the 95th percentile of the
-    distances of the simulations; the second value is the share of simulations that are at least as
-    far from the others.
+    The distance is that of the measurement from the simulations, divided by the 95th percentile of
+    the distances of single simulations from the others. The share is that of the simulations that
+    are at least as far from the others as the measurement is.
     """
     halves = near[::2], near[1::2]
     own, strange = [], []
@@ -268,8 +268,8 @@ def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
 def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) -> Floats:
     """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
-    No statistic varies less than `least`. Correlations are shrunk because the number of simulations
-    is hardly larger than the number of statistics.
+    No statistic varies less than `least`. Correlations are shrunk towards 0, because the number of
+    simulations is hardly larger than the number of statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
     spread += np.diag(least**2)
@@ -282,7 +282,7 @@ def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) ->
 def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
-    """Return the content of a users file, with one user of equal weight per drawn link."""
+    """Return the content of a users file with one user for each drawn link, all of equal weight."""
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _BATCH = 5
-"""Number of simulations that a thread runs one after the other. With long batches, one processor
-would wait for the other at the end of each round."""
+"""Number of simulations that a thread runs one after the other. If batches were longer, idle
+processors would wait for the last batch at the end of each round."""
 _GLANCE_S = 3.0
 """Duration in seconds of a short first simulation of each link, which shows whether the link is
-much faster than the measured link. If so, the link is not simulated further."""
+much faster than the measured link. A link that is much faster is not simulated further."""
 _LONG_ENOUGH = 5
 """A short first simulation is run only if the whole duration is at least this many times
 `_GLANCE_S`."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 TITLES = {
-    "goodput": "goodput",
+    "goodput": "the goodput",
     "rtt_base": "the minimum round-trip time",
     "rtt_p50": "the median round-trip time",
     "rtt_p95": "the 95th percentile of the round-trip time",
@@ -45,19 +45,19 @@ TITLES = {
     "goodput_step": "the median change in goodput from one second to the next",
     "srtt_step": "the median change in the smoothed round-trip time from one second to the next",
     "srtt_jump": "the largest change in the smoothed round-trip time from one second to the next",
-    "floor_change": "the change in the minimum of the smoothed round-trip time between halves",
-    "memory": "the correlation of goodput between consecutive seconds",
+    "floor_change": "the change in the minimum smoothed round-trip time between the two halves",
+    "memory": "the correlation between the goodputs of consecutive seconds",
     "lowest_second": "the lowest goodput in a one-second interval",
-    "goodput_and_rtt": "the correlation between goodput and round-trip time",
-    "quarter_1": "the goodput of the first quarter",
-    "quarter_2": "the goodput of the second quarter",
-    "quarter_3": "the goodput of the third quarter",
-    "quarter_4": "the goodput of the last quarter",
-    "window_and_rtt": "the correlation between congestion window and round-trip time",
+    "goodput_and_rtt": "the correlation between the goodput and the round-trip time",
+    "quarter_1": "the goodput in the first quarter of the run",
+    "quarter_2": "the goodput in the second quarter of the run",
+    "quarter_3": "the goodput in the third quarter of the run",
+    "quarter_4": "the goodput in the last quarter of the run",
+    "window_and_rtt": "the correlation between the congestion window and the round-trip time",
     "growth": "the growth of the round-trip time with the congestion window",
-    "start": "the goodput of the first seconds",
-    "start_trip": "the round-trip time of the first seconds",
-    "trend": "the ratio of goodput in the second half to goodput in the first half",
+    "start": "the goodput in the first seconds",
+    "start_trip": "the round-trip time in the first seconds",
+    "trend": "the ratio of the goodput in the second half to the goodput in the first half",
     "delivery_high": "the 95th percentile of the delivery rate",
     "delivery_low": "the 10th percentile of the delivery rate",
 }
@@ -202,7 +202,7 @@ def _put_losses(
 
 
 def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise the first seconds, in which the bucket of a policer empties and a queue fills."""
+    """Summarise the first seconds, in which a policer's token bucket empties and a queue fills."""
     times = samples.get("t_s")
     if times is None or len(times) < LEAST_SECONDS:
         return
@@ -327,9 +327,7 @@ def _log(value: float | None) -> float | None:
 def _correlation(a: Floats, b: Floats) -> float | None:
     """Return the correlation of two columns of logarithms.
 
-    Variations of 1 % count as noise.
-
-    In a measurement, smaller variations are due to the computers that measure.
+    Variations of up to 1 % count as noise, because the measuring computers cause such variations.
     """
     if len(a) < _FEWEST_PAIRS:
         return 0.0

@@ -129,7 +129,7 @@ def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimension:
-    """Return the parameter of a link's round-trip time; for `is_smoothed`, see `families`."""
+    """Return the parameter for the round-trip time; `families` explains `is_smoothed`."""
     least = _LEAST_OF_SMOOTHED if is_smoothed else _LEAST_OF_SHORTEST
     return Dimension(
         "round_trip",

@@ -52,7 +52,7 @@ class Resolved:
 
 
 def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
-    """Return the scenario of a study without factors.
+    """Return the scenario of a study that has no factors.
 
     Args:
         study: the study.
@@ -87,7 +87,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
         message = (
             "uplink data need the rate and queue of the uplink: write a [reverse_link] into the "
             "file of the study or of the link, or choose a preset that has both directions "
-            "(compare also has the option --reverse-link)"
+            "(cwndlab compare also has the option --reverse-link)"
         )
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
@@ -131,7 +131,7 @@ def _before(
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
     """Return the flows of the runs that precede a measured run: one run per other algorithm.
 
-    The order is that of `rotation`, beginning after the study's own algorithm.
+    The runs have the order of `rotation`, beginning after the algorithm of the measured run.
     """
     turns = study.rotation
     if not turns:
@@ -167,8 +167,9 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
                 raise FieldError(
                     (place,),
                     (
-                        "a network device in front of a wire needs a rate; without a rate, a "
-                        "device needs a cell or a Wi-Fi channel that determines its sending times"
+                        "a network device in front of a wire needs a rate; only a device in front "
+                        "of a cell or a Wi-Fi channel may omit the rate, because the radio then "
+                        "determines when the device sends"
                     ),
                 )
 

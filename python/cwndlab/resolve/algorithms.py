@@ -87,7 +87,7 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """Return the name that results use for an algorithm, which is built-in or in a file.
+    """Return the name that results use for a built-in algorithm or for an algorithm in a file.
 
     Raises:
         UnknownNameError: no algorithm has this name.
@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return all algorithm files to which a study refers, by their names in results."""
+    """Return a study's references to algorithm files, by the names of the algorithms in results."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

@@ -40,7 +40,7 @@ class HostPreset(Model):
 
 @functools.cache
 def hosts() -> Mapping[str, Path]:
-    """Return the files of all host presets of the package, by name."""
+    """Return the path of each host preset's file in the package, by the name of the preset."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the network device that the study describes at `key`, or None.
+    """Return the network device that a study describes at `key`; None if there is no device.
 
     Raises:
         FieldError: the name is unknown, or a key is missing.

@@ -61,6 +61,10 @@ class LinkFiles:
     ) -> tuple[str, bool, int, bool, tuple[str, int] | None]:
         """Read a recorded link from a file, or one direction (`way`) from a folder.
 
+        Returns:
+            The name of the recording in scenarios, whether it is a Mahimahi trace, its mean rate
+            in bit/s, whether it is from a folder, and the packet trains in this folder or None.
+
         Raises:
             TraceError: the recording cannot be read, or is not a recorded link.
         """

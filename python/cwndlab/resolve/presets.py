@@ -116,7 +116,7 @@ class Preset(Model):
 
 @functools.cache
 def presets() -> Mapping[str, Path]:
-    """Return the files of all presets of the package, by name."""
+    """Return the path of each link preset's file in the package, by the name of the preset."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -131,7 +131,7 @@ def load_preset(name: str, folder: Path) -> Preset:
 
 
 def preset_file(name: str, folder: Path) -> Path:
-    """Return the file of a preset, or the link file of this name.
+    """Return the path of a preset's file, or of a link file if the name ends in `.toml`.
 
     Raises:
         UnknownNameError: no preset has this name.
@@ -153,7 +153,7 @@ def preset_file(name: str, folder: Path) -> Path:
 
 
 def link_names(document: object, key: str = "") -> list[str]:
-    """Return the presets and link files to which a study's document refers."""
+    """Return the names of the presets and link files to which a study's document refers."""
     found: list[str] = []
     if isinstance(document, Mapping):
         for name, value in document.items():

@@ -75,16 +75,16 @@ class RequestResponse(Model):
     )
     count: _Positive | None = Field(
         default=None,
-        description="number of requests; if absent, requests continue until the run ends",
+        description="number of requests; if absent, the receiver sends requests until the run ends",
     )
 
 
 class Paced(Model):
-    """Writes of equal size at equal intervals, after an optional bulk transfer."""
+    """Equal amounts of data, written at equal intervals after an optional bulk transfer."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="mean rate at which the application writes data")
-    write_bytes: _Size = Field(description="size of each write of the application")
+    write_bytes: _Size = Field(description="amount of data in each write")
     bulk_for_ns: _Pause = Field(
         default=0, description="duration of the bulk transfer that precedes the writes"
     )
@@ -142,7 +142,7 @@ class Sftp(Model):
 
 
 class Web(Model):
-    """Web pages over one connection: a client loads a document, then all objects simultaneously.
+    """Web pages over one connection: a client loads a document, then all its objects in parallel.
 
     The default values describe the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB
     in total (HTTP Archive, Web Almanac 2024, chapter Page Weight). The default times are
@@ -162,19 +162,21 @@ class Web(Model):
     )
     parse_ns: Annotated[_Pause, IfAbsent(50_000_000)] = Field(
         default=0,
-        description="time between the end of the document and the requests for the objects of "
-        "the page",
+        description="time between the arrival of the whole document and the requests for the "
+        "objects of the page",
     )
     think_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
-        default=0, description="pause between the end of one page and the request for the next"
+        default=0,
+        description="pause between the end of one page and the request for the next page",
     )
     count: _Positive | None = Field(
-        default=None, description="number of pages; if absent, pages continue until the run ends"
+        default=None,
+        description="number of pages; if absent, the client loads pages until the run ends",
     )
 
 
 class Video(Model):
-    """A video sent in chunks; the client chooses the rate of each chunk by its buffer level.
+    """A video sent in chunks; the client chooses encoding rates by the amount of buffered video.
 
     The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
     buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for
@@ -273,8 +275,8 @@ def _written(model: type[Model]) -> type[Model]:
     if model is not Sftp:
         return form
     description = (
-        "SFTP client, which determines the size and the number of outstanding requests: "
-        f"{', '.join(sftp_clients())}"
+        "name of the SFTP client, which determines the size of a request and the maximum number "
+        f"of requests without an answer: {', '.join(sftp_clients())}"
     )
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)

@@ -19,7 +19,7 @@ Checked = TypeVar("Checked", bound=Model)
 
 
 def checked(source: TomlSource, model: type[Checked]) -> Checked:
-    """Check the content of a file, and return the file as a `model`.
+    """Check the content of a TOML file, and return the content as an instance of `model`.
 
     Raises:
         CwndlabError: a key is missing or unknown, or has a value of the wrong type; the message
@@ -32,6 +32,6 @@ def checked(source: TomlSource, model: type[Checked]) -> Checked:
 
 
 def told(source: TomlSource, problems: Iterable[FieldError]) -> CwndlabError:
-    """Return an error that lists the problems in a file, each with its place."""
+    """Return one error that lists several problems in a file, each with its line and key."""
     sentences = [source.problem(problem.key, problem.message) for problem in problems]
     return CwndlabError("\n".join(dict.fromkeys(sentences)))

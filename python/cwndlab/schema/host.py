@@ -27,13 +27,13 @@ class Host(Model):
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
         description="queueing discipline of the transmit queue: pfifo is a first-in, first-out "
-        "queue; fq serves flows in turn and paces them; fq_codel, pie and dualpi2 drop or mark "
-        "packets early, with default parameters",
+        "queue; fq serves one flow after the other and paces the flows; fq_codel, pie and dualpi2 "
+        "drop or mark packets early, with default parameters",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,
-        description="size of the buffer in the device, behind the transmit queue; the buffer "
-        "can always hold one packet",
+        description="size of the buffer in the device, behind the transmit queue; a buffer that is "
+        "smaller than a packet still holds one packet",
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None,
@@ -52,19 +52,18 @@ class Host(Model):
     )
     orphans: TrueOrFalse = Field(
         default=False,
-        description="whether packets stop counting towards the limit of their socket when they "
-        "enter the device, so that TCP Small Queues has no effect",
+        description="whether packets in the device no longer count towards the limit of their "
+        "socket, so that TCP Small Queues has no effect",
     )
     separate_buffers: TrueOrFalse = Field(
         default=False,
-        description="whether each received segment occupies a buffer of its own in the memory of "
-        "its socket, as segments from a TUN interface do; otherwise adjacent segments share "
-        "buffers",
+        description="whether each received segment occupies a separate buffer in the memory of its "
+        "socket, as segments from a TUN interface do; otherwise, adjacent segments share buffers",
     )
     one_processor: TrueOrFalse = Field(
         default=False,
-        description="whether the machine has one processor, so that the application reads only "
-        "when the device has processed all received packets",
+        description="whether the machine has only one processor, so that the application reads "
+        "only after the device has processed all received packets",
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
@@ -91,7 +90,7 @@ class Host(Model):
     receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
         description="time that the host needs to process each received packet, in addition to "
-        "the time at receive_rate",
+        "the time that results from receive_rate",
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,
@@ -116,7 +115,7 @@ else:
             Field(
                 default=None,
                 description="name of a host preset; the other keys of this "
-                "table override its values",
+                "table override the values of the preset",
             ),
         ),
     )

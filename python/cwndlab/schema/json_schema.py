@@ -18,7 +18,7 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
     scalars |= {
-        key: {"type": "string", "description": f"{key} in one line of text, not as a table [{key}]"}
+        key: {"type": "string", "description": f"the table [{key}], written as one line of text"}
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}
@@ -45,7 +45,7 @@ def users_schema() -> dict[str, Any]:
     properties = schema["$defs"]["WrittenClass"]["properties"]
     text = {
         "type": "string",
-        "description": "a link in one line of text, such as lte-typical or ./my.toml",
+        "description": "a link written as one line of text, such as lte-typical or ./my.toml",
     }
     link = _link(properties["link"])
     properties["link"] = {"anyOf": [text, link], "description": link.pop("description")}
@@ -64,10 +64,10 @@ def schema_text(of: Literal["study", "users"]) -> str:
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """Return the definitions of all models, and of the links that the Rust core defines.
+    """Return the definitions `own` of the models, and the definitions of links from the Rust core.
 
-    The description of a table also describes the table's key `kind`. A string such as `"bulk"` is
-    allowed wherever a table for an application is allowed.
+    In the result, the key `kind` of each table has the description of the table, and a string such
+    as `"bulk"` is allowed wherever a table for an application is allowed.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():
@@ -81,5 +81,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a reference to the definition of links, for the field's placeholder schema."""
+    """Return a reference to the definition of links, with the description of the given field."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

@@ -27,25 +27,27 @@ class LivePath(Model):
     )
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
         default=None,
-        description='time of day at which runs are measured, in local time: "06:00-07:30"',
+        description="time of day at which runs are measured, in local time, such as "
+        '"06:00-07:30"; if absent, at any time',
     )
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
         default=None,
-        description="maximum number of runs of each combination of factor levels in one period "
-        "of one day",
+        description="maximum number of runs that are measured for each combination of factor "
+        "levels in one period of one day",
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
         default=0, description="pause between two measured runs"
     )
     algorithm_on: AlgorithmOn = Field(
         default="sender",
-        description="machine that uses the congestion control algorithm of the study; the other "
-        "machine keeps its default algorithm, which is cubic in simulations",
+        description="machine that uses the congestion control algorithm of the study: the sender "
+        "of the data, the client or the server; the other machine keeps its default algorithm, "
+        "which is cubic in simulations",
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,
-        description="rate of the UDP datagrams that are sent in parallel with the data to "
+        description="rate of the UDP datagrams that are sent in parallel with the TCP data to "
         "measure loss and jitter; if absent, no datagrams are sent",
     )
 

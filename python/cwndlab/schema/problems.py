@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FieldError(ValueError):
-    """An invalid value and the path of its key."""
+    """An error about an invalid value, with the path of the key that has this value."""
 
     def __init__(self, key: KeyPath, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class FieldError(ValueError):
 
 
 class DocumentError(ValueError):
-    """Invalid values that the Rust core has found in a part of a document."""
+    """An error about all invalid values that the Rust core found in a part of a document."""
 
     def __init__(self, problems: list[FieldError]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
@@ -38,12 +38,12 @@ class DocumentError(ValueError):
 def field_errors(
     error: ValidationError, model: type[BaseModel], document: object
 ) -> list[FieldError]:
-    """Return the invalid values that pydantic found in `document`, with the paths of their keys."""
+    """Return an error for each invalid value in `document` that pydantic found."""
     return [found for details in error.errors() for found in _told(details, model, document)]
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Return the problems in one pydantic error; an error about a link may contain several."""
+    """Return the errors in one pydantic error; an error about a link may contain several."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):

@@ -1,4 +1,7 @@
-"""List SFTP clients, with the size and the number of their outstanding requests, and sources."""
+"""List SFTP clients, with the settings that determine their speed, and sources for the settings.
+
+The settings are the size of a request, and the maximum number of requests without an answer.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class SftpClient:
 
 @functools.cache
 def sftp_clients() -> Mapping[str, SftpClient]:
-    """Return the known clients, by name."""
+    """Return the known SFTP clients, by name."""
     path = files("cwndlab").joinpath("data", "sftp-clients.toml")
     tables = tomllib.loads(path.read_text("utf-8"))
     return {name: SftpClient(**table) for name, table in tables.items()}

@@ -21,7 +21,7 @@ User = Annotated[Whole, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Flow(Model):
-    """One or more connections with the same settings; the study provides the absent keys."""
+    """One or more connections with the same settings; absent keys have the values of the study."""
 
     algorithm: str | None = Field(
         default=None,
@@ -30,7 +30,8 @@ class Flow(Model):
     )
     stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the sender; if absent, the stack of the study",
+        description="TCP stack profile of both ends of the flow; if absent, the user_stack and "
+        "server_stack of the study or, without these, the stack of the study",
     )
     receiver_algorithm: str | None = Field(
         default=None,
@@ -39,7 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the stack of the sender",
+        description="TCP stack profile of the receiver, if it differs from the profile that the "
+        "other keys give to the receiver",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"
@@ -127,7 +129,7 @@ class StudyModel(Model):
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="length of the warm-up at the start of each flow; statistics exclude it",
+        description="length of the warm-up at the start of each flow, which statistics exclude",
     )
     begin_within: DurationText = Field(
         default=0,
@@ -148,13 +150,12 @@ class StudyModel(Model):
     )
     seed: Annotated[Whole, Field(ge=0, le=2**63 - 1)] = Field(
         default=1,
-        description="random seed of the study; the seed of each run is derived from it",
+        description="random seed of the study, from which the seed of each run is derived",
     )
     common_seeds: TrueOrFalse = Field(
         default=False,
-        description="whether all combinations of factor levels use the same seed in a "
-        "repetition, even if they differ in more than the algorithm, for example in the number "
-        "of flows",
+        description="whether all combinations of factor levels have the same seed in a repetition, "
+        "even those that differ in more than the algorithm, for example in the number of flows",
     )
     algorithm: str | None = Field(
         default=None,
@@ -162,8 +163,8 @@ class StudyModel(Model):
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that run in turn between the same hosts, in this order; each "
-        "measured run follows one run of every other algorithm in the list",
+        description="algorithms that the same hosts run one after the other, in this order; before "
+        "each measured run, the hosts make one run with every other algorithm in the list",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
@@ -226,12 +227,12 @@ class StudyModel(Model):
         default=None, description="place and time of the study's measurements on a real network"
     )
     flow: tuple[Flow, ...] = Field(
-        default=(), description="flows of the study, if their settings differ"
+        default=(), description="flows of the study, used if the settings of the flows differ"
     )
     parameters: dict[str, dict[str, Whole]] = Field(
         default={},
-        description="parameters of a congestion control algorithm in all flows, in "
-        "a table [parameters.ALGORITHM]",
+        description="parameters of congestion control algorithms in all flows, in one table "
+        "[parameters.ALGORITHM] for each algorithm",
     )
     stack_overrides: dict[str, Any] = Field(
         default={}, description="settings that override the TCP stack profile, as NAME = VALUE"
@@ -246,7 +247,7 @@ class StudyModel(Model):
     )
     quick: dict[str, Any] = Field(
         default={},
-        description="settings that override the rest of the file if the study runs with --quick",
+        description="settings that replace those in the rest of the file if --quick is given",
     )
 
     @field_validator("factors", mode="before")

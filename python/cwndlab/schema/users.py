@@ -53,23 +53,24 @@ class WrittenClass(Basis):
 
 
 class WrittenPopulation(Model):
-    """A population of users, as classes of users with similar networks."""
+    """A population of users, divided into classes of users with similar networks."""
 
     title: str = Field(default="", description="title of this population of users in reports")
     description: str = Field(
         default="",
-        description="description, in a few sentences, of the users that this population represents",
+        description="the users that this population represents, described in a few sentences",
     )
     classes: Literal["users", "estimates"] = Field(
         default="users",
-        description="`users`: each class consists of users with similar networks. `estimates`: "
-        "each class is an estimate of one and the same network, and its weight is a probability",
+        description="meaning of the classes. `users`: each class consists of users with similar "
+        "networks. `estimates`: each class is one estimate of the same network, and its weight is "
+        "the probability of this estimate",
     )
     explained: bool = Field(
         default=True,
         strict=True,
-        description="false if the links do not explain the measurement from which they were "
-        "inferred, so that advice based on them is never called sure",
+        description="whether the links explain the measurement from which they were inferred; if "
+        "false, advice that is based on these links is never called sure",
     )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
         description="classes of users with similar networks"

@@ -69,14 +69,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IfAbsent:
-    """Marks a field that study files may omit; `value` is its default, which scenarios contain."""
+    """Marks a field that study files may omit; scenarios then contain the default `value`."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """Marks a field that is derived from the rest of the study, so that it needs no key."""
+    """Marks a field without a key in study files; its value follows from the rest of the study."""
 
 
 def written_key(field: FieldInfo, name: str) -> str:
@@ -136,7 +136,7 @@ def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa:
 
 
 def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
-    """Return the type in study files that corresponds to a type in an SI model."""
+    """Return the type of a value in study files, given the type of the value in the SI model."""
     written = _mark(field, Written) if field else None
     bare = _bare(annotation)
     if typing.get_origin(bare) is tuple:
@@ -170,7 +170,7 @@ def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI
         value: the value as written.
         model: the SI model.
         key: the key of the value.
-        **inferred: the fields that have no key in study files.
+        **inferred: values of the fields that have no key in study files (`Inferred`).
 
     Raises:
         FieldError: a value is missing or invalid.
@@ -216,7 +216,7 @@ class _WrittenField:
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
     """Return the fields of a model by name.
 
-    The result is cached, because inspecting annotations takes most of the time.
+    The result is cached, because the inspection of annotations is slow.
     """
     return {
         name: _WrittenField(
@@ -246,7 +246,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`; if both values have the same kind, take keys that are missing from `base`."""
+    """Return `own`; if `base` is of the same model, it supplies the keys that `own` lacks."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -275,7 +275,7 @@ def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPat
 
 
 def texts(value: Model) -> Iterator[tuple[str, str]]:
-    """Yield the path (in study files) and the text of each value that differs from the default."""
+    """Yield the path (in study files) and the text of each value that is not the default."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if name == "kind" or given is None or given == field.default:
@@ -326,7 +326,7 @@ Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
-    """Return the first annotation of class `kind` on a field, or inside the type of the field."""
+    """Return the first annotation of type `kind` on a field, or inside the type of the field."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]
     while pending:

@@ -63,7 +63,7 @@ def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
 
 
 class StudyDefinition:
-    """A checked study; each combination of its factors' levels can be run."""
+    """A study whose settings were checked for all combinations of the levels of its factors."""
 
     @_with_keys
     def __init__(  # noqa: PLR0913  one argument for each key of a study file
@@ -120,7 +120,7 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; from a results folder, read the study exactly as it was run.
+        """Read a study file; the file in a results folder gives the study exactly as it was run.
 
         Args:
             path: path of the study file.
@@ -164,7 +164,7 @@ class StudyDefinition:
     columns: tuple[str, ...]
     """Names of the factors, which are the names of their columns in the results."""
     cells: tuple[Cell, ...]
-    """All combinations of factor levels, each of which the study runs."""
+    """All combinations of factor levels that the study runs."""
 
     @property
     def id(self) -> str:
@@ -383,7 +383,7 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 def _merged_factors(base: object, changes: object) -> object:
     """Merge two tables of factors.
 
-    Other values are returned unchanged, and a later check refuses them.
+    If one of the values is not a table, `changes` is returned; a later check refuses such values.
     """
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes

@@ -45,13 +45,13 @@ class Fact:
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return the parts of a scenario as lines of text, with all settings in one column."""
+    """Return one line for each part of a scenario, with the settings aligned in a column."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Describe all combinations of levels of a study; settings that all share are listed once."""
+    """Return lines that describe a study; equal settings of all its combinations appear once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all combinations of levels of a study; equal descriptions are listed once."""
+    """Apply `describe` to all combinations of levels, and list equal descriptions only once."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -95,7 +95,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """Return lines that describe a link, with all defaults; the link is one line of text."""
+    """Describe a link with all its defaults; the link is given as one line of text, `spec`."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -138,7 +138,7 @@ def _describe_range(span: Range) -> str:
 
 
 def link_facts(spec: str) -> list[dict[str, Any]]:
-    """Return the stages of a link as rows, for JSON and CSV."""
+    """Return rows for JSON and CSV: the stages of a wired link, or the settings of a radio link."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
     if resolved.path.kind != "wire":
@@ -196,7 +196,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe both directions of a path: wired links by stage, radio links by table."""
+    """Describe both directions of a path, with a fact for each wired stage and each radio table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -298,7 +298,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """Return a note on a queue's default size, in bandwidth-delay products."""
+    """Return a note that a queue has its default size, which is in bandwidth-delay products."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 

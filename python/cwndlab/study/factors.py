@@ -38,7 +38,10 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return a list of levels for each factor; factors that vary together form a single factor."""
+    """Return one list for each factor, and one for each group of factors listed in `zip`.
+
+    Each entry of a list contains one level of the factor, or of each factor in the group.
+    """
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()
@@ -121,8 +124,8 @@ def _refuse_fixed(path: str, key: KeyPath) -> None:
     """
     if path in _RANDOM:
         message = (
-            f"{path} cannot be varied; set the number of `repetitions`, each of which draws its "
-            "own random numbers"
+            f"{path} cannot be varied; set the number of `repetitions` instead, because each "
+            "repetition draws different random numbers"
         )
         raise FieldError(key, message)
     if path.partition(".")[0] in _OF_ALL_RUNS:
@@ -172,7 +175,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return the column name of each factor: the last part of its path, if this is unique."""
+    """Return the column name of each factor: the last part of its path if unique, or the path."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {
@@ -186,7 +189,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`: for each column, the levels that match."""
+    """Return the rules in `include` or `exclude`, each as the matching levels by column."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'

@@ -66,7 +66,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Return the study of a document, the columns of its factors, and its cells.
+    """Return the checked study in a document, the columns of its factors, and its cells.
 
     A cell is a combination of factor levels.
 
@@ -118,7 +118,7 @@ def _cells(
     folder: Path,
     kept: KeptScenarios | None,
 ) -> list[Cell]:
-    """Return the combinations of levels (cells) with the given labels.
+    """Return a cell for each of the wanted combinations of levels.
 
     Raises:
         StudyError: some cells are invalid, or two cells describe the same run; the error lists
@@ -151,7 +151,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return, by the column of the factor, those levels of each factor that occur in runs."""
+    """Return the levels of each factor that occur in runs, by the column of the factor."""
     found = {}
     for path, column in columns_of(list(study.factors)).items():
         occurring = {cell.labels[column] for cell in cells}

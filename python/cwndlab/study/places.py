@@ -1,4 +1,4 @@
-"""Describe the source of a study (a file or a call) in error messages."""
+"""Name the place of a problem in error messages: a line of a study file, or an argument."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Arguments:
     document: Mapping[str, Any]
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return a message that states the argument and its problem."""
+        """Return a message that states the argument, its value and the problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # the message contains the value already
         if key[0] == "factors" and key[1:2] not in ((), ("zip",), ("include",), ("exclude",)):

@@ -59,9 +59,9 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key path that the document contains, and the adapted message.
+    """Return the part of a key path that the document contains, and the message.
 
-    If the document contains only a part of the path, the message begins with the key.
+    If the document contains only a part of the path, the key precedes the message.
     """
     found = _written(document, key)
     is_short = found != key[: len(found)]

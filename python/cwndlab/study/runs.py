@@ -51,7 +51,7 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """The scenario for the run's combination of levels, with seed 0."""
+    """The scenario of the run's combination of levels, with seed 0 instead of the run's seed."""
 
     @property
     def scenario(self) -> Scenario:
@@ -114,7 +114,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """Parts of JSON text from which the scenarios of one combination of levels are assembled."""
+    """Parts of JSON text from which the runs of one combination of levels are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell

@@ -168,7 +168,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
                 "mine.toml: direction\n"
                 "  uplink data need the rate and queue of the uplink: write a [reverse_link] into "
                 "the file of the study or of the link, or choose a preset that has both "
-                "directions (compare also has the option --reverse-link)"
+                "directions (cwndlab compare also has the option --reverse-link)"
             ),
         ),
         (

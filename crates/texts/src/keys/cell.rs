@@ -17,7 +17,8 @@ pub(crate) static ACKNOWLEDGED: Table = Table {
         "recovery",
         "recovery_ns",
         TIME,
-        "time from the last failed HARQ transmission of a block until RLC can retransmit its data",
+        "time from the last failed HARQ transmission of a block until RLC can retransmit the \
+        data of the block",
     )],
 };
 
@@ -43,7 +44,7 @@ pub(crate) static TRANSPARENT: Table = Table {
 
 pub(crate) static ROUND_ROBIN: Table = Table {
     name: "RoundRobin",
-    about: "Round robin: users are served in turn, with equal shares of the carrier.",
+    about: "Round robin: users are served one after the other, with equal shares of the carrier.",
     kind: Some("round_robin"),
     keys: &[],
 };
@@ -57,8 +58,8 @@ pub(crate) static MAX_CI: Table = Table {
 
 pub(crate) static PROPORTIONAL_FAIR: Table = Table {
     name: "ProportionalFair",
-    about: "Proportional fair: in each interval, the user whose possible rate is highest \
-        relative to its own average rate is served.",
+    about: "Proportional fair: in each interval, the user with the highest ratio of possible rate \
+        to average rate is served.",
     kind: Some("proportional_fair"),
     keys: &[needed(
         "window",
@@ -113,14 +114,14 @@ pub(crate) static REPORTS: Table = Table {
             "delay",
             "delay_ns",
             TIME,
-            "time from the measurement of a channel quality report until transmissions use it",
+            "time from a measurement of the channel quality until transmissions use the result",
         ),
         optional(
             "outer_loop",
             "outer_loop",
             Form::Table(&OUTER_LOOP),
-            "outer loop that corrects the reported channel quality by the share of failed \
-             blocks; if absent, the reports are not corrected",
+            "outer loop that corrects the reported channel quality so that the intended share of \
+             blocks fails; if absent, the reports are not corrected",
         ),
     ],
 };
@@ -156,7 +157,7 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_delay_ns",
             TIME,
             r#""0 s""#,
-            "one-way delay between the cell and the server's end of the link",
+            "one-way delay of the core network, between the cell and the server's end of the link",
         ),
         usual(
             "core_jitter",
@@ -178,20 +179,20 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "queue_packets",
             "queue_packets",
             COUNT,
-            "maximum number of packets in each user's queue; if absent, packets are not limited",
+            "maximum number of packets in each user's queue; if absent, there is no limit",
         ),
         optional(
             "queue",
             "queue_bytes",
             BYTES,
-            "maximum size of each user's queue in bytes; if absent, bytes are not limited",
+            "maximum number of bytes in each user's queue; if absent, there is no limit",
         ),
         optional(
             "discard",
             "discard_ns",
             TIME,
-            "maximum waiting time of a packet in the queue; a packet that has waited longer is \
-             discarded; if absent, packets are never discarded for their waiting time",
+            "maximum waiting time of packets in the queue, after which they are discarded; if \
+             absent, packets may wait without limit",
         ),
         optional(
             "early_discard",
@@ -257,8 +258,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "feedback_error_ppb",
             PPB,
             r#""0 %""#,
-            "share of failed blocks whose NACK the sender receives as an ACK; RLC has to recover \
-             these blocks",
+            "share of failed blocks whose NACK the sender mistakes for an ACK; HARQ does not \
+             retransmit these blocks, so RLC has to recover them",
         ),
     ],
 };
@@ -300,7 +301,7 @@ pub(crate) static ACCESS: Table = Table {
             "first_grant_bytes",
             FEW_BYTES,
             "size of the first grant after a scheduling request; if absent, this grant covers \
-             all data that wait",
+             all waiting data",
         ),
         usual(
             "keep_alive",
@@ -342,8 +343,8 @@ pub(crate) static FADING: Table = Table {
             "rice",
             "rice_mdb",
             RATIO,
-            "Rician fading: ratio of the power of the direct path to the power of the scattered \
-             paths (K factor); if absent, Rayleigh fading",
+            "K factor of Rician fading: ratio of the power of the direct path to the power of the \
+             scattered paths; if absent, Rayleigh fading",
         ),
     ],
 };
@@ -417,7 +418,7 @@ pub(crate) static BACKGROUND: Table = Table {
             "lowest_mdb",
             RATIO,
             "mean signal to interference and noise ratio of the background user with the worst \
-             channel; the other users are evenly spaced between worst and best",
+             channel; the ratios of all users are evenly spaced between worst and best",
         ),
         needed(
             "highest",
@@ -570,14 +571,14 @@ pub(crate) static CELL_PATH: Table = Table {
             "users",
             "users",
             Form::Several { item: &CELL_USER, alike: "user" },
-            "users whose flows are measured: a table for each user, or the number of users",
+            "users whose flows are measured, as a table for each user or as the number of users",
         ),
         optional(
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "settings that all users share, or a list of tables that are assigned to the users \
-             in turn",
+            "settings that all users share, or a list of tables: the first user has the settings \
+             of the first table, and so on; after the last table, the list begins again",
         ),
         usual(
             "background",

@@ -44,22 +44,22 @@ pub(crate) const POLICE_KEYS: &[Key] = &[
         "burst",
         "burst_bytes",
         BYTES,
-        "maximum burst that passes at once after a pause (size of the token bucket)",
+        "maximum number of bytes that pass at once after a pause (size of the token bucket)",
     ),
 ];
 
 pub(crate) static EARLY_DISCARD: Table = Table {
     name: "EarlyDiscard",
-    about: "Early discard of single packets from a long queue, spaced by a packet discard \
-        prevention counter, as in UMTS.",
+    about: "Early discard of single packets from a long queue, as in UMTS; a packet discard \
+        prevention counter limits how often packets are discarded.",
     kind: None,
     keys: &[
         needed(
             "at_packets",
             "at_packets",
             COUNT,
-            "queue length from which arriving packets are \
-            discarded",
+            "queue length from which single arriving packets \
+            are discarded",
         ),
         needed(
             "spacing_packets",
@@ -87,14 +87,14 @@ pub(crate) static FQ_CODEL: Table = Table {
             "queues",
             Form::Whole { least: 1, most: 65_536 },
             "1024",
-            "number of queues into which the flows are hashed",
+            "number of queues; a hash selects the queue of each flow",
         ),
         usual(
             "quantum",
             "quantum_bytes",
             BYTES,
             r#""1514 bytes""#,
-            "number of bytes that a queue sends in its turn",
+            "number of bytes that a queue sends before the next queue is served",
         ),
         CODEL_TARGET,
         CODEL_INTERVAL,
@@ -119,7 +119,7 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         TIME,
         r#""15 ms""#,
         "target queueing delay of the classic \
-        queue, which holds all packets that are not L4S packets",
+        queue, which is the queue for all packets that are not L4S packets",
     ),
     usual(
         "max_rtt",

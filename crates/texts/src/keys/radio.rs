@@ -232,7 +232,7 @@ pub(crate) static NR: Table = Table {
             "base_slots",
             "base_slots",
             COUNT,
-            "processing time of the base station, in slots, before it reacts to a received message",
+            "number of slots that the base station needs before it can react to a received message",
         ),
         needed(
             "acknowledge_slots",
@@ -244,7 +244,8 @@ pub(crate) static NR: Table = Table {
             "grant_slots",
             "grant_slots",
             COUNT,
-            "minimum number of slots between an uplink grant and the block that it allows (K2)",
+            "minimum number of slots between an uplink grant and the block that the grant allows \
+             (K2)",
         ),
         optional(
             "secondary",

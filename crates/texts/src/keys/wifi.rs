@@ -79,14 +79,15 @@ pub(crate) static NODE: Table = Table {
     about: "A station of a Wi-Fi channel.",
     kind: None,
     keys: &[
-        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the node"),
-        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the node"),
+        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the station or access point"),
+        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the station or access point"),
         optional(
             "access",
             "access",
             Form::Word(&["background", "best_effort", "video", "voice", "legacy"]),
-            "access category, the priority of the node when it competes for the channel; legacy \
-             means no priorities; if absent, best_effort, or legacy for 802.11a, b and g",
+            "access category: priority of the station or access point in the competition for the \
+             channel; legacy means no priorities; if absent, best_effort, or legacy for 802.11a, b \
+             and g",
         ),
     ],
 };
@@ -118,8 +119,8 @@ static AIRTIME_LIMITS: Table = Table {
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "total airtime of all packets in the network card from which the limit `low` applies \
-             instead of the limit `high`",
+            "threshold for the total airtime of all packets in the network card: from this airtime \
+             on, the limit `low` applies instead of the limit `high`",
         ),
     ],
 };
@@ -128,8 +129,8 @@ const AT_LEAST_ONE: Form = Form::Whole { least: 1, most: MOST_COUNT };
 
 static DOWNLINK_FIFO: Table = Table {
     name: "DownlinkFifo",
-    about: "One queue for all stations, followed by a driver that serves stations in turn, as in \
-        Linux before 4.11.",
+    about: "One queue for all stations, and behind it a driver that serves the stations one after \
+        the other, as in Linux before 4.11.",
     kind: Some("fifo"),
     keys: &[
         usual("packets", "packets", AT_LEAST_ONE, "1000", "maximum number of packets in the queue"),
@@ -165,14 +166,14 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "queues",
         Form::Whole { least: 1, most: 65_536 },
         "4096",
-        "number of queues into which the flows of a station are hashed",
+        "number of queues of a station; a hash selects the queue of each flow",
     ),
     usual(
         "quantum",
         "quantum_bytes",
         FEW_BYTES,
         r#""300 bytes""#,
-        "number of bytes that a flow sends in its turn (quantum of FQ-CoDel)",
+        "number of bytes that a flow sends before the next flow is served (quantum of FQ-CoDel)",
     ),
     usual(
         "target",
@@ -202,7 +203,8 @@ const FQ_CODEL_KEYS: &[Key] = &[
 
 static DOWNLINK_FQ_CODEL: Table = Table {
     name: "DownlinkFqCodel",
-    about: "FQ-CoDel for each station; the access point serves stations in turn, one frame each.",
+    about: "FQ-CoDel for each station; the access point serves one station after the other, with \
+        one frame for each.",
     kind: Some("fq_codel"),
     keys: FQ_CODEL_KEYS,
 };
@@ -259,14 +261,15 @@ static ACCESS_POINT: Table = Table {
 
 pub(crate) static WIFI_RADIO: Table = Table {
     name: "WifiRadio",
-    about: "Transmission power, path loss and reception errors of the nodes of a Wi-Fi channel.",
+    about: "Transmission power, path loss and reception errors in a Wi-Fi channel.",
     kind: None,
     keys: &[
         needed(
             "power",
             "power_mdbm",
             DBM,
-            "transmission power of each node, including the antenna gain",
+            "transmission power of each station and of the access point, including the antenna \
+             gain",
         ),
         usual(
             "noise_figure",
@@ -287,9 +290,9 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "error_curve",
             "error_curve",
             Form::Word(&["nist", "yans"]),
-            "error curve of the receivers' decoder: nist has soft decisions, as \
-             NistErrorRateModel of ns-3; yans has hard decisions, as YansErrorRateModel of ns-3; \
-             if absent, nist",
+            "error curve of the receivers' decoder: nist models soft decisions, like \
+             NistErrorRateModel of ns-3; yans models hard decisions, like YansErrorRateModel of \
+             ns-3; if absent, nist",
         ),
         optional(
             "implementation_loss",
@@ -380,7 +383,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "rts_threshold",
             "rts_threshold_bytes",
             FEW_BYTES,
-            "size from which frames are preceded by an exchange of RTS and CTS; if absent, RTS \
+            "frame size from which an exchange of RTS and CTS precedes each frame; if absent, RTS \
              and CTS are not used",
         ),
         optional(
@@ -395,7 +398,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether stations wait for the duration of a response after a collision (EIFS)",
+            "whether all stations wait for the duration of a response after a collision (EIFS)",
         ),
         usual(
             "asks_before_repeating",
@@ -425,7 +428,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             COUNT,
             "500",
             "maximum number of packets in the \
-            queue of each node",
+            queue of each station and of the access point",
         ),
         optional(
             "queue_time",
@@ -444,15 +447,15 @@ pub(crate) static WIFI_PATH: Table = Table {
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "stations of the channel, one for each user: a table for each station, or the number \
-             of stations",
+            "stations of the channel, one for each user, as a table for each station or as the \
+             number of stations",
         ),
         optional(
             "station",
             "",
             Form::OneOrList(&NODE),
-            "settings that all stations share, or a list of tables that are assigned to the \
-             stations in turn",
+            "settings that all stations share, or a list of tables: the first station has the \
+             settings of the first table, and so on; after the last table, the list begins again",
         ),
         optional(
             "radio",

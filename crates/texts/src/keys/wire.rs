@@ -20,19 +20,26 @@ static RED: Table = Table {
     about: "RED, random early detection (Floyd and Jacobson 1993).",
     kind: Some("red"),
     keys: &[
-        needed("min", "min_bytes", BYTES, "average queue length below which no packet is marked"),
+        needed(
+            "min",
+            "min_bytes",
+            BYTES,
+            "average queue length below which no packet is marked or dropped",
+        ),
         needed(
             "max",
             "max_bytes",
             BYTES,
-            "average queue length from which every packet is marked, unless gentle is true",
+            "average queue length from which every packet is marked or dropped, unless gentle is \
+             true",
         ),
         usual(
             "max_probability",
             "max_probability_ppb",
             PPB,
             r#""10 %""#,
-            "marking probability when the average queue length reaches the threshold max",
+            "probability that a packet is marked or dropped when the average queue length reaches \
+             the threshold max",
         ),
         usual(
             "weight_shift",
@@ -40,7 +47,7 @@ static RED: Table = Table {
             Form::Whole { least: 0, most: 31 },
             "9",
             "exponent of the weight in the average queue length: each arriving packet moves the \
-             average by 2^-weight_shift of its distance from the present queue length",
+             average by 2^-weight_shift of the difference from the present queue length",
         ),
         optional(
             "idle_packet",
@@ -55,8 +62,9 @@ static RED: Table = Table {
             "gentle",
             Form::Flag,
             "false",
-            "whether the marking probability rises gradually to 1 while the average queue length \
-             grows from the threshold max to twice this threshold, instead of jumping to 1 at max",
+            "whether the probability of marks and drops rises gradually to 1 while the average \
+             queue length grows from the threshold max to twice this threshold, instead of jumping \
+             to 1 at max",
         ),
         usual(
             "hard_drop",
@@ -71,10 +79,15 @@ static RED: Table = Table {
 
 static STEP_MARKING: Table = Table {
     name: "StepMarking",
-    about: "Step marking (RFC 8257 section 3.1): ECN-capable packets are marked, and others \
-        dropped, while the queue is longer than a threshold.",
+    about: "Step marking (RFC 8257 section 3.1): while the queue is longer than a threshold, \
+        ECN-capable packets are marked, and all other packets are dropped.",
     kind: Some("step"),
-    keys: &[needed("mark", "", Form::Queue, "queue length above which packets are marked")],
+    keys: &[needed(
+        "mark",
+        "",
+        Form::Queue,
+        "queue length above which packets are marked or dropped",
+    )],
 };
 
 static IID_LOSS: Table = Table {
@@ -155,8 +168,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; the share of retransmitted packets grows with this mean, \
-         from 0 % at 1 ms to 100 % at 91 ms",
+        "mean extra delay of a packet; with this mean, the share of packets that the channel \
+         retransmits grows from 0 % at 1 ms to 100 % at 91 ms",
     )],
 };
 
@@ -180,9 +193,12 @@ static LATE_REORDER: Table = Table {
 
 static EARLY_REORDER: Table = Table {
     name: "EarlyReorder",
-    about: "Some packets skip the delay and overtake earlier packets, as in netem.",
+    about: "Some packets skip the delay of the link and overtake earlier packets, as in netem.",
     kind: Some("early"),
-    keys: &[needed("share", "ppb", PPB, "probability that a packet skips the delay"), REORDER_GAP],
+    keys: &[
+        needed("share", "ppb", PPB, "probability that a packet skips the delay of the link"),
+        REORDER_GAP,
+    ],
 };
 
 static JITTER_REORDER: Table = Table {
@@ -221,8 +237,8 @@ static OUTAGE: Table = Table {
             "kind",
             Form::Word(&["drop", "hold"]),
             r#""drop""#,
-            "effect of the outage: drop means that arriving packets are dropped; hold means that \
-             they wait in the queue",
+            "effect of the outage on arriving packets: drop means that they are dropped; hold \
+             means that they wait in the queue",
         ),
     ],
 };
@@ -288,7 +304,7 @@ const BURST: Key = optional(
     "burst",
     "",
     BYTES,
-    "size of a token bucket that enforces the rate, which is the maximum burst; if absent, the \
+    "size of the token bucket that enforces the rate, and thus the maximum burst; if absent, the \
      rate is enforced without a token bucket",
 );
 const TRACE: Key = optional(
@@ -328,8 +344,8 @@ const LIGHT_TRACE: Key = optional(
     "",
     Form::Text,
     "file of packet trains that were recorded on the idle link and apply while the load is light, \
-     as in CellReplay; each line has a time, a base delay and arrival times in ms; the key trace \
-     must name a Mahimahi trace",
+     as in CellReplay; each line has a time, a base delay and arrival times in ms; requires a \
+     Mahimahi trace under the key trace",
 );
 const LIGHT_AFTER: Key = optional(
     "light_after",
@@ -357,7 +373,7 @@ const HOLD: Key = usual(
     "",
     Form::Flag,
     "true",
-    "whether a recorded rate of the trace applies until the next row (true), or rates are \
+    "whether each rate in the trace applies until the next row (true), or rates are \
      interpolated between rows (false)",
 );
 const QUEUE: Key = optional(
@@ -386,15 +402,15 @@ const REORDER: Key = optional(
     "reorder",
     "reorder",
     REORDERS,
-    "reordering of packets: \"SHARE, DELAY\" delays this share of the packets by this additional \
-     time; \"jitter\" lets packets with less jitter overtake packets with more jitter",
+    "reordering of packets: \"1 %, 5 ms\" delays 1 % of the packets by an additional 5 ms; \
+     \"jitter\" lets packets with less jitter overtake packets with more jitter",
 );
 const POLICER: Key = optional(
     "police",
     "police",
     POLICE_OR_TEXT,
-    "policer before the queue, as \"RATE, BURST\": packets that exceed the rate and the burst \
-     are dropped instead of queued",
+    "policer before the queue, such as \"20 Mbit/s, 100 kB\": packets that exceed the rate and \
+     the burst are dropped instead of queued",
 );
 const LOST: Key = optional(
     "loss",
@@ -463,13 +479,14 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "preset",
         "",
         Form::Text,
-        "name of a preset or a TOML file; the other keys of this table override its values",
+        "name of a preset, or a TOML file with a link; other keys of this table override the \
+         values of the preset or file",
     ),
     optional(
         "period",
         "",
         Form::Text,
-        "period of the day, such as evening, if the preset has different values for several \
+        "period of the day, such as evening, if the preset has different values for different \
          periods",
     ),
     optional(
@@ -501,8 +518,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio of the downlink of a cell; the ratio of the \
-         uplink is shifted by the same amount",
+        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
+         uplink changes by the same number of decibels",
     ),
     optional(
         "speed",
@@ -552,7 +569,12 @@ const BACK: &[Key] = &[optional(
 
 /// Keys of a link as a whole.
 const WHOLE: &[Key] = &[
-    optional("name", "", Form::Text, "name of the link's user in results"),
+    optional(
+        "name",
+        "",
+        Form::Text,
+        "name of the link in results, if a study compares several links",
+    ),
     optional(
         "server",
         "",
@@ -565,7 +587,7 @@ const WHOLE: &[Key] = &[
         Form::Table(&CHAIN_WIRE),
         "wire between the server and a cell or a Wi-Fi channel",
     ),
-    optional("stage", "", LINKS, "links of a chain, in order from the server to the user"),
+    optional("stage", "", LINKS, "links of a chain, in the order from the server to the user"),
 ];
 
 const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
@@ -593,8 +615,8 @@ static LINK_KEYS: [Key; 41] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",
-    about: "One direction of a wire: packets pass the policer, loss and outages, then the queue, \
-        then the rate, then the delay.",
+    about: "One direction of a wire. Packets pass its parts in this order: policer, random loss \
+        and outages, queue, rate, delay.",
     kind: None,
     keys: WIRE,
 };
