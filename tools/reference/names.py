@@ -83,7 +83,14 @@ def record() -> str:
     classes = tomllib.loads((files("cwndlab") / "data/reality.toml").read_text(encoding="utf-8"))
     rows = [(r["kind"], code(r["source"]), r["checked"], r["agreed"]) for r in classes.values()]
     claims = table(("network", "paper", "claims decided", "that agree"), rows)
-    headings = ("class", "comparisons", "better one named", "regret, median", "tau", "bars missed")
+    headings = (
+        "class",
+        "comparisons",
+        "better one named",
+        "regret, median",
+        "tau",
+        "requirements missed",
+    )
     scored = [
         (
             each.network_class,

@@ -80,7 +80,7 @@ def algorithm_list(output_format: str) -> None:
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Describe the algorithm NAME: its parameters, hooks (functions) and congestion window.
+    """Describe algorithm NAME: parameters, hooks and congestion window.
 
     NAME is an algorithm, or a C file such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
     """

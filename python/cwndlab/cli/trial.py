@@ -288,7 +288,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the setting that a trial changed, if the trial could not restore it."""
+    """Restore a setting that a trial changed and did not restore."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()

@@ -151,7 +151,7 @@ def test_file_that_is_not_a_ledger_is_refused_with_a_remedy(run: Run) -> None:
     status, _, errors = run("ledger", "x.jsonl")
     assert status == 2
     assert "line 1" in errors
-    assert "'prediction' is missing); name a file" in errors
+    assert "'prediction' is missing); choose a file" in errors
 
 
 def test_long_unknown_name_is_shortened() -> None:
