@@ -2,7 +2,9 @@
 //! output.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -59,6 +61,7 @@ pub fn run_compiler(
 ) -> Result<Finished, RunCompilerError> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    open_standard_streams()?;
     let mut starting = Command::new(program);
     starting.args(arguments).env_clear().envs(environment.iter().cloned());
     starting.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -85,6 +88,18 @@ pub fn run_compiler(
     // SAFETY: between fork and exec, `confine` makes system calls only and uses prepared data.
     unsafe { starting.pre_exec(confine) };
     wait(starting.spawn()?, time_limit_s)
+}
+
+/// Opens /dev/null for each standard stream that this process was started without. Otherwise, a file
+/// could get the number of that stream, which the child needs for its own stream.
+fn open_standard_streams() -> io::Result<()> {
+    loop {
+        let file = File::open("/dev/null")?;
+        if file.as_raw_fd() > libc::STDERR_FILENO {
+            return Ok(());
+        }
+        let _stays_open = file.into_raw_fd();
+    }
 }
 
 fn wait(mut child: Child, time_limit_s: u64) -> Result<Finished, RunCompilerError> {

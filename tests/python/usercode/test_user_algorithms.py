@@ -170,6 +170,24 @@ def test_without_a_compiler_one_is_told_what_to_install(tmp_path: Path) -> None:
     assert done.stderr.startswith("no C compiler is installed; install gcc or clang")
 
 
+def test_a_process_without_standard_input_compiles_too(tmp_path: Path) -> None:
+    """The compiler's rights are in a descriptor, which would get number 0 and be replaced."""
+    program = (
+        "import os, sys; from pathlib import Path; "
+        "from cwndlab.usercode.compiler import shared_object; "
+        "from cwndlab.usercode.program import read_program; os.close(0); "
+        "shared_object(read_program(sys.argv[1], Path()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(mine(tmp_path))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
     mine(tmp_path)
     (tmp_path / "s.toml").write_text(
