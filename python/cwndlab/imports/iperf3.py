@@ -65,7 +65,7 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 
 def _read_events(file: IO[bytes], intervals: _Intervals) -> Json:
-    """Return the events in a file of `iperf3 --json-stream`, by name.
+    """Map the name of each event in a file of `iperf3 --json-stream` to the event's data.
 
     Interval reports are not returned, but added to `intervals`.
     """
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the measured time after the warm-up and, in files of receivers, the goodput in it."""
+    """Return the measured duration after the warm-up; for a receiver's file, also the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

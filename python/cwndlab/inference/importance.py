@@ -46,14 +46,14 @@ class WeightedPoints:
     """Weighted points that represent the posterior distribution."""
 
     points: Floats
-    """Points in the unit cube after adjustment, one point per row."""
+    """Points in the unit cube after adjustment; each row is a point, each column a parameter."""
     weights: Floats
     raw: Floats
-    """Simulated points before the adjustment, with one point in each row."""
+    """The same points before the adjustment, as they were simulated."""
     numbers: Floats
-    """Summary statistics of the points, with one point in each row."""
+    """Summary statistics of the points; each row is a point, each column a statistic."""
     places: NDArray[np.int64]
-    """Index of each point among the sampler's points."""
+    """Position of each point among all points that the `Sampler` has simulated."""
 
     @property
     def effective(self) -> float:
