@@ -158,7 +158,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return a stream's intervals as columns, without those that iperf3 omitted (`-O`)."""
+        """Return a stream's intervals as columns, without those that its option `-O` omits."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()

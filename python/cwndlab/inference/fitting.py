@@ -171,8 +171,8 @@ class Fit:
     def _interval(self, values: Floats, margin: float) -> tuple[float, float, float]:
         """Return the lower end of the 90 % interval, the median and the upper end.
 
-        If the links do not explain the measurement, their predictions are also less certain;
-        therefore `margin`, a difference of logarithms, then widens the interval at both ends.
+        If the links do not explain the measurement, their predictions are less certain. In this
+        case, the interval is widened at both ends by `margin`, a difference of logarithms.
         """
         shares = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
         low, middle, high = (float(value) for value in np.nanquantile(values, shares))

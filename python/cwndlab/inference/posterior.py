@@ -30,7 +30,7 @@ WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
 refused."""
 _CONSIDERED = 0.05
-"""A family with a lower probability is not considered as an explanation of a measurement."""
+"""Probability below which a family is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
 """Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
 

@@ -203,7 +203,7 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a study with this document; its relative paths start at the same folder."""
+        """Return a study with another document; relative paths start at the same folder."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study

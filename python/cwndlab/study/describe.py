@@ -45,7 +45,7 @@ class Fact:
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return one line for each part of a scenario, with the settings aligned in a column."""
+    """Return one line of text for each part of a scenario: its name, then its settings."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
