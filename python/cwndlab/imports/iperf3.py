@@ -65,7 +65,7 @@ def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 
 def _read_events(file: IO[bytes], intervals: _Intervals) -> Json:
-    """Return the events in a file of `iperf3 --json-stream`, by name.
+    """Map the name of each event in a file of `iperf3 --json-stream` to the event's data.
 
     Interval reports are not returned, but added to `intervals`.
     """
@@ -158,7 +158,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return a stream's intervals as columns, without those that iperf3 omitted (`-O`)."""
+        """Return a stream's intervals as columns, without those that its option `-O` omits."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the measured time after the warm-up and, in files of receivers, the goodput in it."""
+    """Return the measured duration after the warm-up; for a receiver's file, also the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

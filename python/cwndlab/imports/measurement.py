@@ -157,7 +157,7 @@ class Measurement:
         }
 
     def flow_table(self) -> dict[str, Any]:
-        """Return the table `flows` as results store it."""
+        """Return the table `flows` of results, with default values and derived columns."""
         for row in self.flows:
             _derive(row)
         return _columns(FLOW_COLUMNS, self.flows)

@@ -189,7 +189,7 @@ class LongSeries:
 
     log: Log
     names: Mapping[str, str]
-    """Name of each column in results, by the name of the column in the log."""
+    """Maps the name of each column in the log to the name of the column in results."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """Return the flow's row of the table `flows`.

@@ -116,7 +116,8 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """The variables that cwndlab reads, by the number of their column in the file."""
+    """Maps the position of a column in the file, from 0, to its variable; other columns are not
+    read."""
     mss_at: int | None = None
 
     @classmethod

@@ -134,7 +134,10 @@ def probabilities(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _noise(samplers: Sequence[Sampler]) -> Floats:
-    """Estimate the standard deviation of each statistic over runs on one link, by regression."""
+    """Estimate the standard deviation of each statistic over runs on one link.
+
+    A regression on the parameters removes the differences between links.
+    """
     found = []
     spread = np.nanstd(np.vstack([each.numbers for each in samplers]), axis=0) + _LEAST_NOISE
     for each in samplers:
@@ -154,7 +157,10 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return the probability of each family if all features are 0, by logistic regression."""
+    """Return the probability of each family at the measurement, where all features are 0.
+
+    A logistic regression on points near the measurement gives these probabilities.
+    """
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

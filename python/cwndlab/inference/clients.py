@@ -108,7 +108,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Group points by splitting the most spread group repeatedly; return the groups' centres."""
+    """Repeatedly split the group of points with the largest spread; return the groups' centres."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

@@ -39,11 +39,11 @@ contain this delay. On the kernel's emulated links with a policer and hardly a q
 percentile of the measured queueing delay was 1.2 ms (docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
-"""Logarithms by which intervals of goodput and delay are widened at each end if no link explains
-the measurement. They were found with the misspecified paths of seed 701
-(docs/notes/2026-11-inference.md)."""
+"""Widths, as differences of logarithms, by which the intervals of goodput and of delay are widened
+at each end if no link explains the measurement. The widths were found with the misspecified paths
+of seed 701 (docs/notes/2026-11-inference.md)."""
 _LEAST_MBIT_S, _SHORT_MS = 0.01, 5.0
-"""Goodput (Mbit/s) and delay (ms) below which ratios do not matter."""
+"""Goodput in Mbit/s and delay in ms that keep ratios of very small values from becoming huge."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _FIRST_OF_UNCORRECTED = 3_000_000
@@ -171,8 +171,8 @@ class Fit:
     def _interval(self, values: Floats, margin: float) -> tuple[float, float, float]:
         """Return the lower end of the 90 % interval, the median and the upper end.
 
-        If the links do not explain the measurement, their predictions are also less certain;
-        therefore `margin`, a difference of logarithms, then widens the interval at both ends.
+        If the links do not explain the measurement, their predictions are less certain. In this
+        case, the interval is widened at both ends by `margin`, a difference of logarithms.
         """
         shares = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
         low, middle, high = (float(value) for value in np.nanquantile(values, shares))

@@ -46,14 +46,14 @@ class WeightedPoints:
     """Weighted points that represent the posterior distribution."""
 
     points: Floats
-    """Points in the unit cube after adjustment, one point per row."""
+    """Points in the unit cube after adjustment; each row is a point, each column a parameter."""
     weights: Floats
     raw: Floats
-    """Simulated points before the adjustment, with one point in each row."""
+    """The same points before the adjustment, as they were simulated."""
     numbers: Floats
-    """Summary statistics of the points, with one point in each row."""
+    """Summary statistics of the points; each row is a point, each column a statistic."""
     places: NDArray[np.int64]
-    """Index of each point among the sampler's points."""
+    """Position of each point among all points that the `Sampler` has simulated."""
 
     @property
     def effective(self) -> float:
@@ -260,12 +260,12 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
-    """Return that part of the differences which the regression must leave uncorrected.
+    """Return, for each feature, the difference that the regression must leave uncorrected.
 
-    The differences are 0 if the measurement lies among the points. Otherwise, the regression may
-    move points only to a place between the points' mean and the measurement. This place is as far
-    from the mean as the farthest point, because a regression is not valid where there are no
-    points.
+    The result is 0 if some point is at least as far from the points' mean as the measurement is.
+    Otherwise, the regression may move points only to a place between the mean and the measurement.
+    This place is as far from the mean as the farthest point, because a regression is not valid
+    where there are no points.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))

@@ -23,7 +23,7 @@ _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 1.0
 _SAME = 1e-3
-"""Largest relative difference at which two round-trip times count as the same."""
+"""Largest relative difference at which two round-trip times are treated as equal."""
 _FAR_ABOVE = 3.0
 """Upper limit of the goodput of a simulated link in the first seconds, relative to the measurement.
 

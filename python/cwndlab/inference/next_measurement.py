@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""Standard deviations of the logarithms of goodput and delay between runs on the same link."""
+"""Standard deviations of two logarithms over runs on one link: of goodput, and of delay."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
@@ -37,7 +37,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True if the measurement would reduce the expected regret enough to be worthwhile."""
+        """True if the regret is not negligible and the flow would reduce it by more than 10 %."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:
@@ -72,7 +72,12 @@ def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurem
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the mean loss of power if each link uses the best algorithm for similar links."""
+    """Return the expected regret if each link uses the algorithm that is best for similar links.
+
+    The regret is the mean loss of power, compared with the best algorithm for each link. `loss`
+    has a row for each algorithm and a column for each link. Entry (i, j) of `likeness` is the
+    similarity of the links i and j.
+    """
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

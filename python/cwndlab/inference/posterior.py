@@ -30,12 +30,13 @@ WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
 refused."""
 _CONSIDERED = 0.05
-"""A family with a lower probability is not considered as an explanation of a measurement."""
+"""Probability below which a family is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
 """Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
 
-Without this limit, simulations that hardly differ would have smaller distances than measured
-flows, because no statistic is assumed to vary less than `least_chance`.
+Each statistic is assumed to vary by at least `least_chance`. Simulations that hardly differ from
+each other therefore have distances near 0, and without this limit, a measured flow with a usual
+distance would look far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -64,16 +65,17 @@ class Check:
     """Fraction of the simulations that deviate from the other simulations at least as much as the
     measurement deviates from all simulations."""
     worst: str
-    """The statistic that deviates most, as a noun phrase (`cwndlab.inference.summaries.title`)."""
+    """The statistic in which the measurement differs most from the simulations, as a noun phrase of
+    `cwndlab.inference.summaries.title`."""
     is_above: bool
     """True if the statistic `worst` is larger in the measurement than in the simulations."""
     excess: float
-    """Deviation of the measurement, divided by the 95th percentile of the simulations'
-    deviations."""
+    """Deviation of the measurement from the simulations, divided by the 95th percentile of the
+    deviations of single simulations from the other simulations."""
 
     @property
     def is_explained(self) -> bool:
-        """True if the links reproduce the measurement."""
+        """True if the deviation `excess` is so small that the links explain the measurement."""
         return self.excess <= UNEXPLAINED
 
     @property
@@ -133,7 +135,7 @@ class Member:
         return list(self._widened(self.inferred.points, widening)[chosen])
 
     def _widened(self, points: Floats, widening: float) -> Floats:
-        """Multiply the distances of all points from their mean, in logits, by `widening`."""
+        """Multiply the distance of each point from the mean point, in logits, by `widening`."""
         if widening <= 1:
             return points
         inside = np.clip(points, _EDGE, 1 - _EDGE)
@@ -145,13 +147,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """A distribution over links of several families, with the most probable family first."""
+    """A distribution over links of several families; the most probable family is the first."""
 
     members: tuple[Member, ...]
     measured: Mapping[str, float]
-    """Summary statistics of the measurement, by name."""
+    """Maps the name of each summary statistic to its value in the measurement."""
     replicates: Floats
-    """Summary statistics of new simulations on inferred links, one row per simulation."""
+    """Summary statistics of new simulations on inferred links; each row is a simulation, and each
+    column a statistic."""
 
     def estimates(self, widening: float = 1.0) -> list[Estimate]:
         """Return an estimate of each parameter of the most probable family; see `Fit.estimates`."""
@@ -161,10 +164,10 @@ class Posterior:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
         The measurement is compared both with the simulations near it and with new simulations on
-        the inferred links. The larger of the two deviations decides. The simulations near the
-        measurement are compared family by family, and only the family that explains the
-        measurement best counts. Otherwise, simulations of several families could together look
-        like an explanation, although no family explains the measurement.
+        the inferred links. The returned `excess` is the larger of the two deviations. The
+        measurement is compared with the nearby simulations of each family separately, and the
+        smallest of these deviations is used. Otherwise, simulations of several families could
+        together look like an explanation, although no family explains the measurement.
         """
         measured = np.array(list(self.measured.values()))
         nearby = [
@@ -195,8 +198,9 @@ class Posterior:
     def distance(self) -> float:
         """Return the median distance of new simulations on these links from the measurement.
 
-        The unit is the spread of the statistics near the measurement, which does not depend on the
-        correction. The distance is infinite if most of the simulations failed.
+        The unit is the spread of each statistic over the simulations near the measurement. This
+        spread is the same with and without the correction of the links' parameters. The distance
+        is infinite if most of the new simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)
@@ -205,7 +209,7 @@ class Posterior:
         return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
     def _near(self, members: Sequence[Member]) -> Floats:
-        """Return the statistics of simulated links near the measurement, drawn by their weights."""
+        """Draw simulated links near the measurement by their weights; return their statistics."""
         if not members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in members])
@@ -229,11 +233,11 @@ class Posterior:
 
 
 def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
-    """Compare the measurement with the simulations near it; return a distance and a share.
+    """Compare the measurement with the simulations near it; return a ratio and a fraction.
 
-    The distance is that of the measurement from the simulations, divided by the 95th percentile of
-    the distances of single simulations from the others. The share is that of the simulations that
-    are at least as far from the others as the measurement is.
+    The ratio is the distance of the measurement from the simulations, divided by the 95th
+    percentile of the distances of single simulations from the other simulations. The fraction
+    tells how many of the simulations are at least as far from the others as the measurement is.
     """
     halves = near[::2], near[1::2]
     own, strange = [], []
@@ -250,9 +254,10 @@ def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, flo
 def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
     """Return the distance of the measurement from new simulations on the inferred links.
 
-    The unit is the 95th percentile of the distance of a simulation from all others. The new
-    simulations use adjusted links. The new simulations therefore also show whether the adjustment
-    was valid, which the earlier simulations near the measurement cannot show.
+    The distance is divided by the 95th percentile of the distances of single new simulations from
+    the other new simulations. The new simulations use links whose parameters were adjusted.
+    Therefore, they also show whether the adjustment was valid. The earlier simulations near the
+    measurement cannot show this.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):

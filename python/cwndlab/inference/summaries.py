@@ -61,7 +61,7 @@ TITLES = {
     "delivery_high": "the 95th percentile of the delivery rate",
     "delivery_low": "the 10th percentile of the delivery rate",
 }
-"""Noun phrase for each summary statistic, by the name of the statistic, for use in sentences."""
+"""Maps the name of each summary statistic to a noun phrase for use in sentences."""
 
 _LEAST_CHANCE = 0.02
 _CHANCE = {
@@ -94,7 +94,7 @@ _CHANCE = {
         0.05,
     ),
 }
-"""Smallest standard deviation over runs on one link, by the name of the statistic.
+"""Maps the name of a statistic to a lower limit of its standard deviation over runs on one link.
 
 Some statistics depend on a few rare events, such as a single timeout. Such an event is not
 surprising in a measurement, even if it happens on none of a hundred simulated links.
@@ -103,10 +103,13 @@ surprising in a measurement, even if it happens on none of a hundred simulated l
 LOSSES = ("recovery", "timeout")
 """Events by which a sender detects a loss."""
 DISORDER = "disorder"
-"""Event by which a sender suspects a loss or reordering, because of a first duplicate ACK."""
+"""Event in which a first duplicate ACK reaches the sender: loss or reordering is likely."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
-"""Largest delay in seconds of the samples of a program that reports once a second."""
+"""Time in s by which a program that reports once a second may be late with a sample.
+
+A loss in a sample that is late by at most this time belongs to the second before the sample.
+"""
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
@@ -118,7 +121,7 @@ _LEAST_STEP = 0.05
 """Changes between consecutive seconds below this value, as differences of logarithms, are
 negligible."""
 _STALLED = 0.1
-"""A second counts as stalled if its goodput is below this fraction of the median goodput."""
+"""Fraction of the median goodput; a second with less goodput is treated as stalled."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
@@ -132,7 +135,7 @@ def title(name: str) -> str:
 
 
 def least_chance(name: str) -> float:
-    """Return the smallest standard deviation that a statistic has over runs on one link."""
+    """Return the lower limit of a statistic's standard deviation over runs on one link."""
     return _CHANCE.get(name.rpartition("/")[2], _LEAST_CHANCE)
 
 
@@ -188,7 +191,7 @@ def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from whole seconds, as iperf3 reports no exact times of losses."""
+    """Compute loss statistics in whole seconds, because iperf3 reports no exact loss times."""
     seconds = np.unique(np.ceil(losses_s - _LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -256,9 +259,9 @@ def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str,
 def _put_steps(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
     """Summarise the changes between consecutive seconds.
 
-    Seconds in which a sender waits for a retransmission do not show the goodput of the link. They
-    are not counted, so that even a long stall does not conceal whether the rate of the link
-    varies.
+    Seconds in which a sender waits for a retransmission do not show the goodput of the link. The
+    change in goodput is computed without these seconds. Even a long stall therefore does not
+    conceal whether the rate of the link varies.
     """
     goodput, trip = seconds.get("goodput_mbit_s"), seconds.get("srtt_ms")
     if goodput is not None and len(goodput) >= LEAST_SECONDS:

@@ -82,7 +82,7 @@ def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires with CoDel or PIE as queue management."""
+    """Return the family of wired links whose queue is managed by CoDel or PIE."""
     return Family(
         "managed",
         "wire",

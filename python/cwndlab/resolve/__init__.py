@@ -184,7 +184,7 @@ class ResolvedLink:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Bytes of each trace that the network path uses, by the name of the trace in the path."""
+        """Maps the name of each trace that the network path uses to the content of the trace."""
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:

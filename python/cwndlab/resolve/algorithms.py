@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return a study's references to algorithm files, by the names of the algorithms in results."""
+    """Map the name in results of each algorithm file of a study to the reference in the study."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

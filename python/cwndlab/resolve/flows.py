@@ -252,7 +252,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """Return the size and the maximum number of outstanding requests of an SFTP client."""
+    """Return an SFTP client's request size, and its maximum number of unanswered requests."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(

@@ -40,7 +40,7 @@ class HostPreset(Model):
 
 @functools.cache
 def hosts() -> Mapping[str, Path]:
-    """Return the path of each host preset's file in the package, by the name of the preset."""
+    """Map the name of each host preset to the path of its file in the package."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 

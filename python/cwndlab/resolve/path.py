@@ -39,7 +39,7 @@ class LinkFiles:
     folder: Path
     """Folder to which the paths in links are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
-    """Recordings that have been read, by their names in scenarios."""
+    """Maps names in scenarios to the recordings that have been read."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
         """Return the path, the folder and the content of a preset's file.

@@ -81,7 +81,7 @@ class Preset(Model):
     )
     fixed: dict[str, str] = Field(
         default={},
-        description=("reasons why assumed values have no range, by the path of the value"),
+        description="maps the path of an assumed value to the reason why the value has no range",
     )
 
     def figures(self) -> list[str]:
@@ -116,7 +116,7 @@ class Preset(Model):
 
 @functools.cache
 def presets() -> Mapping[str, Path]:
-    """Return the path of each link preset's file in the package, by the name of the preset."""
+    """Map the name of each link preset to the path of its file in the package."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 

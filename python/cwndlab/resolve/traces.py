@@ -56,11 +56,11 @@ NOTHING_TOLD = Told()
 
 
 def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
-    """Read and check a trace, whose content determines its format.
+    """Read and check a trace; its format is recognised by the content of the file.
 
     Args:
         path: the file.
-        told: settings that the file does not contain.
+        told: settings of the study that say how to read the file, such as the column of the rates.
 
     Raises:
         TraceError: the file cannot be read, or is not a trace; the message names the line.

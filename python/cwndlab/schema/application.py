@@ -266,7 +266,7 @@ Application = Annotated[
     Field(discriminator="kind"),
 ]
 APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in(Application)}
-"""The model of each kind of application, by the name of the kind, such as `bulk`."""
+"""Maps the name of each kind of application, such as `bulk`, to its model."""
 
 
 def _written(model: type[Model]) -> type[Model]:

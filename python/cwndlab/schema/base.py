@@ -17,7 +17,7 @@ Ppb = Annotated[Whole, Field(ge=0, le=10**9)]
 
 
 class Model(BaseModel):
-    """A frozen record that refuses unknown keys."""
+    """Base class of all models: a record that cannot be changed and refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

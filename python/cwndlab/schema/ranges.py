@@ -76,8 +76,7 @@ class Range(Basis):
     high: str | int | None = Field(default=None, description="largest value of the range")
     unit: str = Field(
         default="",
-        description="unit of the values, such as users, if they are written as "
-        "numbers without a unit",
+        description="what the values count, such as users, if the values are plain numbers",
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",

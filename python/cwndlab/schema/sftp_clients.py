@@ -27,7 +27,7 @@ class SftpClient:
 
 @functools.cache
 def sftp_clients() -> Mapping[str, SftpClient]:
-    """Return the known SFTP clients, by name."""
+    """Map the name of each known SFTP client to its settings."""
     path = files("cwndlab").joinpath("data", "sftp-clients.toml")
     tables = tomllib.loads(path.read_text("utf-8"))
     return {name: SftpClient(**table) for name, table in tables.items()}

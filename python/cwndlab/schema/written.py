@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Marks a field of an SI model that study files contain as a quantity with a unit."""
+    """Marks a field of an SI model that has a unit in study files, as in `10 ms`."""
 
     text: Any  # the type that parses and formats the quantity
     unit: str  # the unit at the end of the SI field's name
@@ -51,7 +51,7 @@ class Written:
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
-        """Return the field's value from the parsed text."""
+        """Convert a parsed value, in the smallest unit of its text, to the unit of the field."""
         if isinstance(value, tuple):
             return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
         if value % self.scale:
@@ -59,7 +59,7 @@ class Written:
         return value // self.scale
 
     def to_text(self, value: int) -> str:
-        """Return the value as written in study files."""
+        """Return the value of the field as text with a unit, as in study files: `10 ms`."""
         serializer = next(
             item for item in self.text.__metadata__ if isinstance(item, PlainSerializer)
         )
@@ -214,7 +214,7 @@ class _WrittenField:
 
 @functools.cache
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
-    """Return the fields of a model by name.
+    """Map the name of each field of a model to its key in study files and its annotations.
 
     The result is cached, because the inspection of annotations is slow.
     """
@@ -230,7 +230,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Convert a value to the form that the document of the SI model contains."""
+    """Convert a value of an SI model to a value of a document; a model becomes a table."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -246,7 +246,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`; if `base` is of the same model, it supplies the keys that `own` lacks."""
+    """Return `own`; keys that it lacks come from `base` if both have the same model."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}

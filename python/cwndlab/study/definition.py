@@ -188,13 +188,13 @@ class StudyDefinition:
 
     @property
     def is_short(self) -> bool:
-        """True if this is the short version of the study, which the table `[quick]` defines."""
+        """True if the study has all settings of its table `[quick]`, which make it shorter."""
         short = self.document.get("quick", {})
         return bool(short) and _merge(self.document, short) == self.document
 
     @property
     def factors(self) -> dict[str, list[Label]]:
-        """The levels of each factor, by the name of the factor's column."""
+        """Maps the column name of each factor to the levels of the factor."""
         return matrix.factor_labels(self.model, self.cells)
 
     @cached_property
@@ -203,7 +203,7 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a copy of the study with changed keys; relative paths keep their folder."""
+        """Return a study with another document; relative paths start at the same folder."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
@@ -215,7 +215,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return a copy of the study with more repetitions of the runs that `is_meant` selects."""
+        """Return a copy with more repetitions of the combinations that `is_meant` selects."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs

@@ -38,20 +38,20 @@ _NS_PER_S = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One part of a scenario, such as a stage of the path, with its settings."""
+    """Name and settings of one part of a scenario, such as a stage of the path, as text."""
 
     name: str
     text: str
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return one line for each part of a scenario, with the settings aligned in a column."""
+    """Return one line of text for each part of a scenario: its name, then its settings."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Return lines that describe a study; equal settings of all its combinations appear once."""
+    """Return lines that describe a study; settings of several combinations appear only once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -196,7 +196,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe both directions of a path, with a fact for each wired stage and each radio table."""
+    """Describe both directions of a path: one `Fact` for each wired stage and each radio table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":

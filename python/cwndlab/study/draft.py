@@ -38,7 +38,7 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Return the path in the document at which the document stores a key."""
+        """Convert a factor's path to the path in the document; parameters have their own table."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")

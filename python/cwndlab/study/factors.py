@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LINK_KEYS = ("link", "reverse_link")
 _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 _OF_ALL_RUNS = ("id", "title", "description", "quick", "common_seeds")
-"""Keys of a study that are the same for all its runs."""
+"""Keys of a study that no factor can vary, because their values are the same for all runs."""
 _RANDOM = ("seed", "repetitions")
 
 
@@ -117,10 +117,11 @@ def levels_of(path: str, values: object) -> list[Level]:
 
 
 def _refuse_fixed(path: str, key: KeyPath) -> None:
-    """Refuse a path that has the same value in all runs of a study.
+    """Raise an error if a factor names a key that no factor can vary.
 
     Raises:
-        FieldError: the path cannot be varied.
+        FieldError: the value of this key must be the same in all runs, or is a random seed or the
+            number of repetitions.
     """
     if path in _RANDOM:
         message = (
@@ -175,7 +176,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return the column name of each factor: the last part of its path if unique, or the path."""
+    """Map each factor's path to its column: the path's last part if unique, or the whole path."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {
@@ -189,7 +190,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`, each as the matching levels by column."""
+    """Return the rules in `include` or `exclude`; each maps columns to the levels that match."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'

@@ -42,13 +42,13 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios stored in a results folder, by the number of the combination of levels."""
+    """Reads the scenarios in a results folder: one scenario for each combination of levels."""
 
     folder: Path
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the stored scenarios beside a study file; None if its folder has no results."""
+        """Return the scenarios in the folder of a study file; None if the folder has no results."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -95,7 +95,7 @@ class KeptScenarios:
             raise self._damaged() from None
 
     def _is_listed(self, content: bytes) -> bool:
-        """Return whether the manifest lists this content of the scenarios, or lists none at all."""
+        """Return False if the manifest has the hash of another scenario file, otherwise True."""
         if (self.folder / _COMMIT).exists():
             return True  # the process was killed while it replaced both files
         try:
@@ -113,7 +113,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """All traces in the folder, by their names in scenarios."""
+        """Maps the name in scenarios of each trace in the folder to the trace."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             for read in (read_trace, read_packet_trains):

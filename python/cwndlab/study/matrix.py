@@ -151,7 +151,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return the levels of each factor that occur in runs, by the column of the factor."""
+    """Map the column name of each factor to those levels of the factor that occur in runs."""
     found = {}
     for path, column in columns_of(list(study.factors)).items():
         occurring = {cell.labels[column] for cell in cells}
@@ -217,7 +217,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
 
 
 def _with_stand_ins(resolved: Resolved) -> Scenario:
-    """Return a scenario in which built-in algorithms replace algorithms from files."""
+    """Return the scenario with a built-in algorithm in place of each algorithm from a file."""
     if not resolved.algorithms:
         return resolved.scenario
     stand_in = next(iter(core.algorithms()))
@@ -254,7 +254,7 @@ def _not_distinct(one: Cell, other: Cell, columns: Mapping[str, str], source: So
 
 
 def _watched(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items; every ten seconds, print to standard error how many were yielded."""
+    """Yield the items, and print the progress to standard error every ten seconds."""
     said_s = time.monotonic()
     for count, item in enumerate(items):
         if (now_s := time.monotonic()) - said_s >= _PROGRESS_INTERVAL_S:

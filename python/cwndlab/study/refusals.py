@@ -22,15 +22,15 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Short keys of studies, such as `users`, by the key of the scenario that the simulator may
-refuse."""
+"""Maps a key of the scenario that the simulator may refuse to the short key, such as `users`, that
+sets it in a study."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
 def place_in_study(
     refused: ScenarioRefusedError, scenario: Scenario, document: Mapping[str, Any]
 ) -> tuple[KeyPath, str]:
-    """Return the invalid key of the study (`()` if unknown) and the description of the problem."""
+    """Return the study's key whose value was refused (`()` if unknown), and the problem as text."""
     head, *inner = _PART.findall(refused.path)
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
@@ -61,7 +61,8 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
     """Return the part of a key path that the document contains, and the message.
 
-    If the document contains only a part of the path, the key precedes the message.
+    If the document contains only the beginning of the path, the message begins with the path,
+    without the first key.
     """
     found = _written(document, key)
     is_short = found != key[: len(found)]
@@ -91,7 +92,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key in the table `link` that set the radio key `rest`, or None."""
+    """Return the short key in `link` that sets the key path `rest`, or None if there is none."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

@@ -33,7 +33,7 @@ _NO_SEED = -1
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A combination of levels of the study's factors, which all repetitions share."""
+    """A combination of factor levels of a study; each repetition runs each combination once."""
 
     labels: Mapping[str, Label]
     resolved: Resolved
@@ -60,12 +60,12 @@ class Run:
 
     @property
     def traces(self) -> Mapping[str, Trace]:
-        """Contents of the traces that the run uses, by their names in the scenario."""
+        """Maps the name of each trace in the scenario to the trace."""
         return self.resolved.traces
 
     @property
     def algorithms(self) -> Mapping[str, FileAlgorithm]:
-        """Algorithms of the run that come from files, by name."""
+        """Maps names to those algorithms of the run that come from files."""
         return self.resolved.algorithms
 
 
@@ -85,8 +85,8 @@ class Runs(Sequence[Run]):
     ) -> None:
         """Prepare the runs of the given combinations of levels.
 
-        Seeds are derived from the study's seed. If `has_own_seeds` is set, they also depend on the
-        channel of the combination.
+        The seeds of the runs are derived from the study's seed. If `has_own_seeds` is set, the
+        seeds also depend on the settings that `channel_of` returns for each combination.
         """
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
@@ -176,7 +176,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """Return, as JSON, the settings on which the channel's random numbers depend."""
+    """Return, as JSON, the settings on which seeds depend; the algorithm is not one of them."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

@@ -413,8 +413,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether a sender informs the receiver, in a block ACK request, when packets that \
-             were already sent exceed queue_time and are dropped, as in ns-3",
+            "whether a sender informs the receiver, in a block ACK request, when it drops \
+             packets that it has already sent, because they exceed queue_time, as in ns-3",
         ),
         optional(
             "beacons",

@@ -168,8 +168,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; with this mean, the share of packets that the channel \
-         retransmits grows from 0 % at 1 ms to 100 % at 91 ms",
+        "mean extra delay of a packet; as this mean grows from 1 ms to 91 ms, the share of \
+         packets that the channel retransmits grows from 0 % to 100 %",
     )],
 };
 
