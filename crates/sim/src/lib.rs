@@ -26,4 +26,4 @@ pub use saturate::{Saturation, saturate};
 
 /// Version of the simulator's behaviour. It increases whenever the same scenario and seed may give
 /// a different result than before, so that a store never returns results of an older version.
-pub const BEHAVIOUR_EPOCH: u32 = 29;
+pub const BEHAVIOUR_EPOCH: u32 = 30;

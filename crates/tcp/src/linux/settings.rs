@@ -109,6 +109,9 @@ pub struct ReceiveSettings {
     pub receive_buffer_bytes: u32,
     /// Maximum receive buffer of auto-tuning (`tcp_rmem[2]`).
     pub receive_buffer_max_bytes: u32,
+    /// Number of full segments that auto-tuning adds to twice the data of a round trip
+    /// (`tcp_rcv_space_adjust`); none since Linux 6.16.
+    pub receive_buffer_headroom_pkts: u32,
 }
 
 /// Settings for segments that are passed to the host together.

@@ -65,7 +65,7 @@ impl Receiver {
             queue: ReceiveQueue::default(),
             sacks: SackReport::default(),
             window: Window::new(settings),
-            tuning: BufferTuning::default(),
+            tuning: BufferTuning::new(settings),
             acks: AckSchedule::new(settings),
             advmss: settings.announced_mss(),
             fin_seq: None,

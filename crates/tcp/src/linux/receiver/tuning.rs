@@ -4,6 +4,7 @@
 use cwndlab_packet::seq::before;
 
 use super::window::Window;
+use crate::linux::settings::LinuxSettings;
 
 /// The RTT that the receiver observes, and the data that the application reads per RTT.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +23,15 @@ pub(crate) struct BufferTuning {
     round_start: u64,
     /// Time at which the present round trip started.
     round_start_us: u64,
+    /// Number of full segments for which there is room beside twice the data of a round trip.
+    headroom_pkts: u32,
 }
 
 impl BufferTuning {
+    pub(crate) fn new(settings: &LinuxSettings) -> Self {
+        Self { headroom_pkts: settings.receive.receive_buffer_headroom_pkts, ..Self::default() }
+    }
+
     /// Starts the first round trip, for which `round_bytes` bytes are assumed.
     pub(crate) fn begin(&mut self, round_bytes: u32, now_us: u64) {
         self.round_bytes = round_bytes;
@@ -106,7 +113,8 @@ impl BufferTuning {
         let copied = (self.copied - self.round_start).saturating_sub(unread);
         let copied = u32::try_from(copied).unwrap_or(u32::MAX);
         if copied > self.round_bytes {
-            let mut wanted = (u64::from(copied) << 1) + 16 * u64::from(mss);
+            let mut wanted =
+                (u64::from(copied) << 1) + u64::from(self.headroom_pkts) * u64::from(mss);
             let growth =
                 wanted * u64::from(copied - self.round_bytes) / u64::from(self.round_bytes.max(1));
             wanted += growth << 1;
