@@ -82,7 +82,7 @@ def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int
 
 
 def _longest_in(axes: Axes) -> int:
-    """Return the number of characters that a name beside or below the axes can have."""
+    """Return how many characters of a name fit beside or below the axes."""
     half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
     return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
 

@@ -44,7 +44,7 @@ class Origin:
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """True if the results come from the short version of the study."""
+    """True if the results come from the short version that the study's `[quick]` table defines."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
         """Return the scenarios whose factors have the given levels."""
