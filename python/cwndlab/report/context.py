@@ -35,7 +35,7 @@ class Reportable(ResultsLike, Protocol):
         """Return the time series of the runs whose columns have the values in `where`."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs selected by `where` (see `samples`)."""
+        """Return losses, recoveries and timeouts of runs selected by `where` (see `samples`)."""
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link on the path of each run."""

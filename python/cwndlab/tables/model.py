@@ -107,7 +107,7 @@ def comparison_table(
 
 
 def fairness_columns(comparison: Comparison) -> list[str]:
-    """Return the columns on fairness: towards a flow of CUBIC, or among an algorithm's own flows."""
+    """Return columns on fairness: towards a flow of CUBIC, or among an algorithm's own flows."""
     if comparison.has("jain_index_beside_cubic"):
         return ["share_beside_cubic_pct", "jain_index_beside_cubic"]
     return ["jain_index"] if comparison.flows_per_run > 1 else []
