@@ -151,7 +151,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """Each direction in which an algorithm under test sent data in this setting."""
+        """Pairs for this setting: a direction in which data were sent, and the comparison in it."""
         return [
             (direction, comparison)
             for direction in self.context.directions
@@ -171,7 +171,7 @@ class Setting:
 
     @cached_property
     def set_ups(self) -> Sequence[SetUp]:
-        """The scenario of each algorithm's runs; empty if the scenarios are unknown."""
+        """The scenarios of this setting, one for each algorithm; empty if they are unknown."""
         return self.context.origin.set_ups_of(self.comparison.cell)
 
     @property

@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return versions, machine, dates and computing time of the runs, from their history."""
+    """Map titles, such as "machine" or "computing time", to texts about how the runs were made."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("runs computed with cwndlab", "cwndlab"),

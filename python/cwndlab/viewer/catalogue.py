@@ -155,7 +155,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield all results folders in `place`, except folders inside other results."""
+    """Yield `place` if it is a results folder; otherwise, yield the results folders inside it."""
     if _holds_results(place):
         yield place
         return

@@ -214,6 +214,6 @@ def _styles(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _failures(folder: Path) -> list[str]:
-    """Return the reasons of the first few failed runs."""
+    """Return the beginnings of the error reports of the first few failed runs."""
     found = sorted((folder / "failed").glob("*.json"))[:_MOST_FAILURES]
     return [f"{path.stem}: {path.read_text('utf-8', 'replace')[:300]}" for path in found]

@@ -307,7 +307,7 @@ def _regular(series: WindowSeries, part: str) -> float | None:
 
 
 def _settings(context: Context) -> dict[str, dict[str, object]]:
-    """Return a table of the settings of each variant that was run."""
+    """Map the name of each variant that was run to its settings, and each setting to its value."""
     found: dict[str, dict[str, object]] = {}
     for set_up in context.origin.set_ups:
         variant = str(set_up.labels.get(context.contestant_column, ""))
