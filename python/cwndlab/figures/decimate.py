@@ -11,16 +11,17 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return about `most` points of a line, including the extremes of each interval."""
+    """Return about `most` points of a line, with the lowest and highest point of each interval."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of about `most` points of a line, and of all points beside gaps.
+    """Return the indices of about `most` points, and of all points next to missing values.
 
-    The points are the first, the last, the lowest and the highest point of each interval.
+    The time is divided into intervals; the about `most` points are the first, the last, the lowest
+    and the highest point of each interval.
     """
     count = len(times)
     if count <= most or count == 0:

@@ -16,7 +16,7 @@ _MARKER_PT = 8.0
 _HANDLE_PT = 40.0
 """Width in points of the line or marker in a legend entry, with the gaps around it."""
 _NAME_PT = 9.0
-"""Height of a name in points."""
+"""Height of the text of a name in a figure, in points."""
 _NEAR_ROWS, _FARTHEST_ROW = 3, 40
 LONGEST_NAME = 36
 """Maximum number of characters of a name in a figure; narrow panels shorten names even more."""
@@ -82,7 +82,7 @@ def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int
 
 
 def _longest_in(axes: Axes) -> int:
-    """Return the number of characters that a name beside or below the axes can have."""
+    """Return how many characters of a name fit beside or below the axes."""
     half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
     return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
 

@@ -158,8 +158,8 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 def is_loss(event: str) -> bool:
     """Return whether an event is a loss that the sender noticed: a fast recovery or a timeout.
 
-    Events of the path (`queue_overflow`, `link_loss`) do not count, because each lost packet
-    causes such an event, whereas a sender reacts only once to several losses in a round trip.
+    For events of the path (`queue_overflow`, `link_loss`), the result is False: each lost packet
+    causes such an event, but a sender reacts only once to all losses in a round trip.
     """
     return event in _NOTICED_LOSSES
 

@@ -31,7 +31,7 @@ class Style:
     dashes: tuple[float, ...]
     """Lengths of dashes and gaps in points; empty for a continuous line."""
     marker: str
-    """Code of the marker in matplotlib."""
+    """Marker of single points, as matplotlib's code, such as "o" for a circle."""
 
     @property
     def line_style(self) -> str | tuple[float, tuple[float, ...]]:

@@ -32,10 +32,10 @@ class Reportable(ResultsLike, Protocol):
         """Folder of the results."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs that `where` selects by column and value."""
+        """Return the time series of the runs whose columns have the values in `where`."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs that `where` selects."""
+        """Return losses, recoveries and timeouts of runs selected by `where` (see `samples`)."""
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link on the path of each run."""
@@ -64,7 +64,7 @@ class Context:
             smallest_effect: smallest relative difference that is not negligible.
             question: the user's question: goal, baseline and classes of users. If None, choose a
                 goal that fits the measured quantities.
-            knowledge: additional evidence, such as runs on similar networks.
+            knowledge: what is known from further runs, such as runs on similar networks.
         """
         self.results = results
         self.question = question
@@ -85,7 +85,7 @@ class Context:
 
     @cached_property
     def directions(self) -> Sequence[DirectionComparisons]:
-        """Comparisons of algorithms, for each direction in which they sent data."""
+        """For each direction in which algorithms sent data, the comparisons of these algorithms."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
         )
@@ -151,7 +151,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """Each direction in which an algorithm under test sent data in this setting."""
+        """Pairs for this setting: a direction in which data were sent, and the comparison in it."""
         return [
             (direction, comparison)
             for direction in self.context.directions
@@ -171,7 +171,7 @@ class Setting:
 
     @cached_property
     def set_ups(self) -> Sequence[SetUp]:
-        """The scenario of each algorithm's runs; empty if the scenarios are unknown."""
+        """The scenarios of this setting, one for each algorithm; empty if they are unknown."""
         return self.context.origin.set_ups_of(self.comparison.cell)
 
     @property

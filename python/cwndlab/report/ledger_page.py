@@ -48,7 +48,7 @@ class _Dot:
 
 
 def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
-    """Return the HTML of the page.
+    """Return the HTML of the page of a ledger.
 
     Args:
         entries: the entries of the ledger.

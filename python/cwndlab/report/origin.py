@@ -44,7 +44,7 @@ class Origin:
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """True if the results come from the short version of the study."""
+    """True if the results come from the short version that the study's `[quick]` table defines."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
         """Return the scenarios whose factors have the given levels."""
@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return versions, machine, dates and computing time of the runs, from their history."""
+    """Map titles, such as "machine" or "computing time", to texts about how the runs were made."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("runs computed with cwndlab", "cwndlab"),

@@ -124,5 +124,5 @@ def _environment() -> Environment:
 
 
 def typeset(text: str) -> str:
-    """Return a text with minus signs instead of hyphens, and with units tied to their numbers."""
+    """Return a text with proper minus signs, and with no line break between number and unit."""
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _MINUS.sub("\N{MINUS SIGN}", text))

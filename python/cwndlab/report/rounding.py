@@ -1,4 +1,4 @@
-"""Round numbers for the page to few digits; missing values become None."""
+"""Round the numbers of a report's page to few digits; a missing value becomes None."""
 
 import math
 
@@ -21,7 +21,7 @@ def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the finite values in ascending order; if more than `most`, return `most` quantiles."""
+    """Return the finite values in order, or `most` of their quantiles if there are more values."""
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

@@ -21,9 +21,9 @@ class Content:
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Data of each chart in the section, by the value of the chart's attribute `data-chart`."""
+    """Maps the attribute `data-chart` of each chart in the section to the data of this chart."""
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
-    """Functions that draw figures for separate files, by file name without suffix."""
+    """Maps the name of each separate file, without suffix, to a function that draws its figure."""
 
 
 @dataclass(frozen=True)

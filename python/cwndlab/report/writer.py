@@ -92,7 +92,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report: the results, and the evidence in subfolders of the results."""
+    """Return the input of a report: the results, and further runs in subfolders of the results."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -140,7 +140,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Return the suffixes of the files to which the page links, by their path without suffix."""
+    """Map the path, without suffix, of each file to which the page links to the file's suffixes."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

@@ -20,7 +20,7 @@ STANDARD_COLUMNS = (
 """Columns that the table shows by default, unless they have no values."""
 
 _COMPLETED = ("completion_ms", *NOTICED)
-"""Columns that have no value in a run in which no transfer, response or chunk was completed."""
+"""Columns with completion times; empty for a run that completed no transfer, response or chunk."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class TableCell:
     is_best: bool = False
     """True if the algorithm is better than all others by at least the smallest relevant effect."""
     of_runs: str = ""
-    """Text such as "4 of 10 runs" if the other runs completed nothing; otherwise empty."""
+    """Text such as "4 of 10 runs", if only these completed a transfer; else empty."""
 
     @property
     def text(self) -> str:
-        """The value with its uncertainty, and in parentheses the difference from the best value."""
+        """The value with its uncertainty, followed by `beside` and `of_runs` in parentheses."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -107,7 +107,7 @@ def comparison_table(
 
 
 def fairness_columns(comparison: Comparison) -> list[str]:
-    """Return the columns that show how flows shared the link: among themselves, or with CUBIC."""
+    """Return columns on fairness: towards a flow of CUBIC, or among an algorithm's own flows."""
     if comparison.has("jain_index_beside_cubic"):
         return ["share_beside_cubic_pct", "jain_index_beside_cubic"]
     return ["jain_index"] if comparison.flows_per_run > 1 else []
@@ -164,8 +164,8 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
     """Return how many runs completed a transfer or response, as text such as "4 of 10 runs".
 
-    The text is empty if all runs or no runs completed one, and if the column does not measure the
-    completion of transfers or responses.
+    The text is empty in three cases: all runs completed a transfer or response, no run completed
+    one, or the column does not measure the completion of transfers or responses.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])

@@ -27,9 +27,10 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
-    """Return the value of the option `--link` for a link that is the trace at `path`.
+    """Return the value of the option `--link` for a link that replays the trace at `path`.
 
-    A path that contains commas is put in quotes. `rest` contains further keys of the link.
+    A path that contains commas is put in quotes. `rest` contains further keys of the link, and
+    begins with a comma. `kind` is the word before the colon, such as `trace`.
     """
     text = str(path)
     if "," in text or text.startswith(("'", '"')):

@@ -1,8 +1,8 @@
 """Parse quantities exactly, as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
-A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
-per billion. A value that is not a whole number of this unit is an error, and so is a number
-without a unit. The functions `format_*` return the shortest text that is parsed as the same
+Each function `parse_*` returns a whole number of a small unit: bits per second, nanoseconds, bytes,
+parts per billion. A value that is not a whole number of this unit is an error, and so is a number
+without a unit. Each function `format_*` returns the shortest text that `parse_*` reads as the same
 number. The compiled core defines the units and the error messages.
 """
 
@@ -55,42 +55,42 @@ def parse_frequency(value: object) -> int:
 
 
 def format_decibel(ratio_mdb: int) -> str:
-    """Return a ratio in decibels as text that `parse_decibel` reads as the same value."""
+    """Return a decibel ratio as text, such as "3 dB", which `parse_decibel` reads as this value."""
     return core.format_quantity("decibel", ratio_mdb)
 
 
 def format_power(power_mdbm: int) -> str:
-    """Return a power in dBm as text that `parse_power` reads as the same value."""
+    """Return a power in dBm as text, such as "20 dBm", which `parse_power` reads as this value."""
     return core.format_quantity("power", power_mdbm)
 
 
 def format_length(length_mm: int) -> str:
-    """Return a length as text that `parse_length` reads as the same value."""
+    """Return a length as text, such as "10 m", which `parse_length` reads as this value."""
     return core.format_quantity("length", length_mm)
 
 
 def format_frequency(frequency_mhz: int) -> str:
-    """Return a frequency, given in thousandths of a hertz, as text for `parse_frequency`."""
+    """Return a frequency as text, such as "5 Hz", which `parse_frequency` reads as this value."""
     return core.format_quantity("frequency", frequency_mhz)
 
 
 def format_rate(rate_bits_per_sec: int) -> str:
-    """Return a rate as text that `parse_rate` reads as the same value."""
+    """Return a rate as text, such as "10 Mbit/s", which `parse_rate` reads as this value."""
     return core.format_quantity("rate", rate_bits_per_sec)
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return a duration as text that `parse_duration` reads as the same value."""
+    """Return a duration as text, such as "40 ms", which `parse_duration` reads as this value."""
     return core.format_quantity("duration", duration_ns)
 
 
 def format_size(size_bytes: int) -> str:
-    """Return a size as text that `parse_size` reads as the same value."""
+    """Return a size as text, such as "1.5 kB", which `parse_size` reads as this value."""
     return core.format_quantity("size", size_bytes)
 
 
 def format_share(share_ppb: int) -> str:
-    """Return a percentage as text that `parse_share` reads as the same value."""
+    """Return a percentage as text, such as "1 %", which `parse_share` reads as this value."""
     return core.format_quantity("share", share_ppb)
 
 
@@ -102,7 +102,7 @@ class QueueLimit:
     count: int = 0
 
     def __str__(self) -> str:
-        """Return the limit as text that `parse_queue` reads as the same limit."""
+        """Return the limit as text, such as "50 packets", which `parse_queue` can read."""
         return core.format_queue(self.unit, self.count)
 
 

@@ -35,7 +35,7 @@ _SAID_TWICE = {
     re.compile("Cannot overwrite a value"): "this key occurs twice; keep only one of the two",
     re.compile("Cannot declare .* twice"): "this table occurs twice; keep only one of the two",
 }
-"""Plainer messages for repeated keys, by the messages of `tomllib` that they replace."""
+"""Maps each message of `tomllib` about a repeated key to the plainer message that replaces it."""
 
 
 class TomlSource:
@@ -130,7 +130,10 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return `message`, with the key before it if the key is part of a link given as one line."""
+    """Return `message`; if a link is written in one line, add the key inside this line.
+
+    For example, the message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
+    """
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):

@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return the bounds of an interval, such as "30.9 to 31.5", or the reason why it has none."""
+    """Return an interval's bounds, such as "30.9 to 31.5", or why the interval has no bounds."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:

@@ -38,7 +38,7 @@ class Catalogue:
     """A list of all results below some folders; several threads can use the list."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Create a list of the results that are in the folders `places` or below them."""
+        """Create a list of all results folders that are among `places` or inside these folders."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -83,7 +83,7 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return one page of the list of results; its rows contain every word of the query."""
+        """Return page number `page` of the rows that contain all words of `query`."""
         rows = []
         words = query.lower().split()
         everything = self.summaries()
@@ -155,7 +155,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield all results folders in `place`, except folders inside other results."""
+    """Yield `place` if it is a results folder; otherwise, yield the results folders inside it."""
     if _holds_results(place):
         yield place
         return

@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that users have viewed; the most recently viewed ones stay in memory."""
+    """Reads the studies that users view, and keeps the most recently viewed ones in memory."""
 
     def __init__(self) -> None:
         """Create the object, which contains no study yet."""
@@ -49,7 +49,7 @@ class OpenStudies:
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
     def page(self, folder: Path, at: int) -> dict[str, Any]:
-        """Return the content of a study's page; `at` is the number of a network setting.
+        """Return the content of a study's page, with the charts of network setting number `at`.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -57,7 +57,7 @@ class OpenStudies:
         return self._read(folder, lambda opened: _page(opened, at))
 
     def runs(self, folder: Path, page: int, query: str) -> dict[str, Any]:
-        """Return one page of the finished runs whose labels contain every word of the query.
+        """Return page number `page` of the finished runs whose labels contain all words of `query`.
 
         Raises:
             CwndlabError: the results cannot be read.
@@ -214,6 +214,6 @@ def _styles(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _failures(folder: Path) -> list[str]:
-    """Return the reasons of the first few failed runs."""
+    """Return the beginnings of the error reports of the first few failed runs."""
     found = sorted((folder / "failed").glob("*.json"))[:_MOST_FAILURES]
     return [f"{path.stem}: {path.read_text('utf-8', 'replace')[:300]}" for path in found]

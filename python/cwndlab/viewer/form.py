@@ -31,9 +31,9 @@ _ONE_VALUED = ("link", "reverse_link", "application")
 def text_of(form: Mapping[str, Any]) -> str:
     """Return the text of the study file that a form describes.
 
-    A form contains the keys of `[study]`. In addition, `factors` may contain a list of values for
-    each path to a key, and `flow` a list of tables. Alternatively, a form contains only the key
-    `toml` with the text that the user wrote.
+    A form contains the keys of `[study]`. It may also contain `factors`, which maps the path of
+    each varied key to a list of values, and `flow`, a list of tables. Alternatively, a form
+    contains only the key `toml`, whose value is the whole text of a study file.
 
     Raises:
         CwndlabError: a value has the wrong type, or a study has no such key.
@@ -105,7 +105,7 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """Return the number of runs of a study file, or None if counting the runs would take long.
+    """Return the number of runs of a study; None if it uses C files or has too many factor levels.
 
     Raises:
         CwndlabError: the study file is not valid.

@@ -106,14 +106,14 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request; afterwards, allow another request to begin."""
+        """Answer a request; then free its place, so that a new request is accepted."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
 
     def handle_error(self, *_: object) -> None:
-        """Ignore errors of clients that have closed their connection."""
+        """Print nothing: such an error means that the client has closed its connection."""
 
     def server_close(self) -> None:
         """Stop the computation of headlines, and close the server."""

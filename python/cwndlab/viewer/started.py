@@ -28,7 +28,7 @@ _TAIL = 4000
 
 
 class RefusedForm(CwndlabError):  # noqa: N818  a reply, not an error
-    """A study cannot be started because its form has problems; `problems` lists them by key."""
+    """A study cannot be started because its form has problems; `problems` names the key of each."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
         """Store the problems of a study, and create a message that lists all of them."""
@@ -107,7 +107,7 @@ class Started:
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study started from the page is running, and the end of its output."""
+        """Return whether a study started from the page still runs, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""

@@ -50,7 +50,7 @@ class Summary:
 
 @dataclass(slots=True)
 class Tally:
-    """Run counts of a results folder, and the position up to which each journal was read."""
+    """The counted runs of a results folder, and how far each of its journal files was read."""
 
     signature: Signature
     summary: Summary
@@ -73,14 +73,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return the run counts of a finished study from a cached value; None if it is invalid."""
+    """Return the run counts of a finished study from the cache, or None for an invalid value."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Count the runs of a results folder, but read only journal records newer than `before`."""
+    """Count a folder's runs; skip journal records that the earlier count `before` contains."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)

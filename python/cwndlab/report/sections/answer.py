@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the values that the template of a decision needs."""
+    """Return the values that are inserted into the page template for a decision, by name."""
     return {
         "decision": decision,
         "headline": headline(decision),

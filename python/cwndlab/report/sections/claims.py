@@ -35,10 +35,10 @@ def claims_section(paper: Paper) -> PageSection:
 
 
 def claim_counts(judged: list[Judgement]) -> str:
-    """Return a sentence that counts the claims by verdict.
+    """Return a sentence that states how many claims have each verdict.
 
-    If settings were chosen that the paper does not state, a second sentence counts the verdicts
-    without these settings.
+    If cwndlab chose settings that the paper does not state, a second sentence states how many
+    claims have each verdict when only the settings in the paper are used.
     """
     counts = (
         f"{plural(len(judged), 'claim')} of the paper: {_count([each.verdict for each in judged])}."
@@ -59,7 +59,7 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return, as text, the verdict that a paper's own numbers give on one of its claims."""
+    """Return, as text, the verdict on a claim that follows from the paper's own numbers."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"the paper's tables do not contain this number; source: {said}"
@@ -96,7 +96,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return those values that do not decide a claim, but contradict the verdict on it."""
+    """Return, as text, those values that do not decide a claim but contradict its verdict."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 

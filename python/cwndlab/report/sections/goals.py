@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Percentage by which the algorithm is worth less to the user than the best algorithm."""
+    """Percentage by which the algorithm's utility for the goal is below the best, as text."""
     standing: str
 
 

@@ -42,7 +42,7 @@ def _methods(context: Context) -> Content | None:
 
 
 def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
-    """Return the scenario of each compared algorithm, by the algorithm's name in the study."""
+    """Map the name of each compared algorithm in the study to the scenario of its runs."""
     factor = contestant_factor(setting.context.results)
     if any(factor not in each.labels for each in setting.set_ups):  # the factor does not vary
         names = map(setting.comparison.named, setting.comparison.contestants)
@@ -51,7 +51,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return the goodput of a method with each algorithm, followed by the method's effect."""
+    """Return a method's table row: its goodput with each algorithm, then its effect on goodput."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))

@@ -68,7 +68,7 @@ def series_of(context: Context, variant: str) -> WindowSeries | None:
 
 
 def readings(paper: Paper, context: Context) -> list[Reading]:
-    """Return each number of the paper with cwndlab's value, or with None if it was not run."""
+    """Return each number of the paper with cwndlab's value, or with None if no run has a value."""
     series = {variant: series_of(context, variant) for variant in _variants(paper)}
     found = []
     for check in paper.checks:
@@ -209,11 +209,11 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """A measure of the congestion window that a setting changes by more than the tolerance."""
+    """A measure, such as the first peak of the window, which a setting clearly changes."""
 
     text: str
     factor: float
-    """Factor by which the setting changes the window: larger value divided by smaller value."""
+    """Factor by which the setting changes the measure: larger value divided by smaller value."""
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,12 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest factor by which this setting changes the congestion window."""
+        """The largest factor by which this setting changes a measure of the congestion window."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
 def changes(paper: Paper, context: Context) -> list[SettingChange]:
-    """Return the effect of each setting that is the only difference between two variants."""
+    """Return the effects of single settings, from pairs of variants that differ in one setting."""
     settings = _settings(context)
     found = []
     for first, second, changed in single_changes(settings):
@@ -277,7 +277,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return the measures in which two congestion windows differ by more than the tolerance."""
+    """Return measures of two windows, such as first peaks, that differ beyond the tolerance."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
@@ -307,7 +307,7 @@ def _regular(series: WindowSeries, part: str) -> float | None:
 
 
 def _settings(context: Context) -> dict[str, dict[str, object]]:
-    """Return a table of the settings of each variant that was run."""
+    """Map the name of each variant that was run to its settings, and each setting to its value."""
     found: dict[str, dict[str, object]] = {}
     for set_up in context.origin.set_ups:
         variant = str(set_up.labels.get(context.contestant_column, ""))

@@ -30,7 +30,7 @@ _ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
 Printed = Mapping[str, Mapping[str, tuple[float, float]]]
-"""The paper's numbers as ranges, by panel and variant."""
+"""Maps each panel of a plot, and then each variant, to the range of the number that is printed."""
 
 
 def plots_section(paper: Paper) -> PageSection:
@@ -149,7 +149,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return the means for the factor whose levels are the panels, in the order of the panels."""
+    """Return the means of each variant over a factor, whose levels are the panels of the plot."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
@@ -161,7 +161,7 @@ def _bounded(interval: Interval) -> list[float | None]:
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label that lists the bars of a variant; empty for a single bar."""
+    """Return a label that lists the level of each bar of a variant; empty if there is one bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
