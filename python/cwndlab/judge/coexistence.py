@@ -74,7 +74,7 @@ class Coexistence:
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
     """The harm `done` minus the harm `accepted`, computed in each repetition. If `accepted` is
-    negative, it counts as 0."""
+    negative, 0 is used instead."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None

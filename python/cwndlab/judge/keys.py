@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Keys of a link that also determine other keys; the entries are the paths of these other keys."""
+"""Maps each key of a link that also determines other keys to the paths of these other keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -95,7 +95,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the study keys, by path, that set the uncertain property to `value`."""
+        """Return a dictionary of study keys and values that set the property to `value`."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -216,8 +216,8 @@ def _keys_of_any(
 ) -> Iterator[Key]:
     """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    A queue size or loss rate in the description of the link counts as an estimate; only values in
-    `given` are known.
+    A queue size or loss rate in the description of the link is treated as an estimate; only values
+    in `given` are known.
     """
     for name, span in common.items():
         if isinstance(span, Range):

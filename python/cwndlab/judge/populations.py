@@ -48,8 +48,7 @@ class Class:
     weight_source: str
     """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
-    """Keys of the study, by path, that are set in the runs of this class of users, with their
-    values."""
+    """Maps the path of each study key that the runs of this class of users set to its value."""
     is_invented: bool = True
     """True if no publication or data set supports the weight or a part of the weight."""
 
@@ -72,7 +71,7 @@ class Population:
 
     @property
     def meaning(self) -> Meaning:
-        """Meaning of the classes and of their weights."""
+        """Meaning of the classes and their weights: for example, the classes can be estimates."""
         is_invented = any(each.is_invented for each in self.classes)
         return Meaning(is_invented, self.are_estimates, self.is_explained)
 
@@ -99,7 +98,7 @@ class DrawnClass:
 
 @functools.cache
 def populations() -> Mapping[str, Path]:
-    """Return the path of each population file in the package, by the name of the population."""
+    """Return a dictionary that maps the name of each population in the package to its file."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 

@@ -32,7 +32,7 @@ class Question:
     goal: str
     baseline: str
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Weight of each class of users, by name; empty for a single network."""
+    """Maps each class of users to its weight; empty for a single network."""
     is_invented: bool = False
     """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
     the attributes `are_estimates` and `is_explained`."""

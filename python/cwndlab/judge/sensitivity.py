@@ -72,7 +72,8 @@ class Flip:
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
-    """p value of a t test on held-out networks, multiplied by the number of tested keys."""
+    """p value of a one-sided t test of whether the mean lead on held-out networks is above 0,
+    multiplied by the number of keys for which a rule was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys of the network that change the recommendation; the largest gain comes first.
+    """Return the keys of the network whose values change the recommendation.
+
+    The key whose rule gains the most utility in the held-out draws comes first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -255,7 +258,11 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the utility of each algorithm minus the recommended algorithm's, for each network."""
+    """Return how much more utility each algorithm (row) has than the recommended algorithm.
+
+    There is one column for each network on which all algorithms have a utility. The second result
+    states which networks these are.
+    """
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -285,7 +292,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule for values above a threshold, and the best rule for values below."""
+    """Return up to two rules: the best that applies above a threshold, and the best below one."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold

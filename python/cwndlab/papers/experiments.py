@@ -76,7 +76,7 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The claim that the experiment tests, as a sentence."""
+        """The statement of the claim for which the experiment may explain the difference."""
         return self.claim.says
 
     @property
@@ -251,7 +251,7 @@ def try_tables(
 
 
 def _is_of_same_runs(experiment: Experiment, table: PaperTable, claims: Claims) -> bool:
-    """Return whether the experiment changes the runs from which the table is computed."""
+    """Return whether the experiment changes runs from which numbers of the table are computed."""
     return bool(experiment.levels) and all(
         factor in table.where and table.where[factor] == claims.where.get(factor)
         for factor in experiment.levels

@@ -79,7 +79,7 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict from the values in the paper's tables; None if the tables do not contain them."""
+    """Verdict on the claim by the values in the paper's tables; None if the tables contain none."""
     printed: ClaimVerdict | None
     """Verdict from runs that use only settings stated in the paper. None if the study uses no
     other settings, because there is only one verdict then."""
@@ -142,7 +142,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims by `tables` and `runs`; `is_calibrated` checks a parameter of the link."""
+    """Decide all claims; `is_calibrated` states whether a parameter of the link is calibrated."""
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -183,7 +183,7 @@ def decide_part(
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals overlap; a single value counts as an interval of length 0."""
+    """Return whether two intervals overlap; a value without interval has the length 0."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -218,14 +218,14 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers; replaces the paper's tables if only cwndlab's runs matter."""
+    """A source without numbers; replaces the paper's tables if only cwndlab's runs are judged."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part of a claim that can be tested at any significance level, and its evidence."""
+    """A part of a claim that can be tested at any significance level, with its numbers."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """True if the value decides the claim; False if the value is only displayed."""
+        """True if the verdict on the claim depends on a test of this part of the claim."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:

@@ -188,7 +188,7 @@ def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[T
 
 
 def _means(numbers: Sequence[TableNumber]) -> dict[str, float]:
-    """Return, for each quantity, the mean of all numbers that the paper gives."""
+    """Return a dictionary that maps each quantity to the mean of all its numbers in the paper."""
     values: dict[str, list[float]] = {}
     for each in numbers:
         values.setdefault(each.quantity, []).append(each.middle)

@@ -81,10 +81,10 @@ class WorkerRequest(Protocol):
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, which an error message names after a crash."""
+        """Source files of the algorithms in use; the error message after a crash names them."""
 
     def answer(self, send: Send, /) -> object:
-        """Execute the request and return the final answer; pass earlier parts to `send`."""
+        """Execute the request and return the final answer; `send` receives earlier parts of it."""
 
 
 @dataclass(frozen=True, slots=True)
