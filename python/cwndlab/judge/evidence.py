@@ -221,7 +221,7 @@ def read_draws(folder: Path) -> Draws:
     """Read the drawn networks that `write_draws` stored in a folder.
 
     Raises:
-        ResultsError: the file is damaged.
+        ResultsError: the file does not exist, cannot be read, or does not describe networks.
     """
     path = folder / DRAWS
     try:

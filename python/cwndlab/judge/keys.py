@@ -1,8 +1,8 @@
 """Find the keys of a network description whose values are uncertain, and their ranges.
 
-A preset defines ranges for its assumed values. For links without such ranges, the ranges of
-`data/ranges.toml` apply. `data/ranges.toml` also contains ranges for the duration of a run, for TCP
-stacks and for queueing disciplines of the hosts.
+The ranges of a link come from its preset, if the preset defines ranges for its assumed values;
+otherwise, they come from `data/ranges.toml`. `data/ranges.toml` also contains ranges for the
+duration of a run, for TCP stacks and for queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -130,8 +130,9 @@ def keys_of(
         given: further paths of the study whose values are known, such as `duration` or `stack`.
 
     Raises:
-        FieldError: the preset does not exist, or the link cannot be resolved.
-        LinkError: a range cannot be read; the message names the preset.
+        FieldError: the preset does not exist, or its keys contradict the keys of the link.
+        LinkError: a range of the preset lacks a bound, or its bounds are not two numbers in
+            ascending order with the same unit; the message names the preset and the range.
     """
     try:
         preset = load_preset(link.preset, folder) if link.preset else None
@@ -179,7 +180,8 @@ def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
     """Return the uncertain key that a range describes; errors name the file `place`.
 
     Raises:
-        LinkError: the range cannot be read.
+        LinkError: the range lacks a bound, or its bounds are not two numbers in ascending order
+            with the same unit.
     """
     if span.choices:
         return Key(name, span.basis, choices=span.choices)

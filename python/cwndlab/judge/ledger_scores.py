@@ -1,9 +1,9 @@
 """Compute how well the predictions in a ledger agree with the outcomes.
 
-A *question* is a network and a goal. The entries of a question compare one or more challengers
-with the same baseline. Therefore, the entries also rank all these algorithms, both as predicted
-and as measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm
-that the predictions recommend. A *bar* is the limit that a score of good predictions must meet.
+A *question* is a network and a goal. The entries of a question compare one or more challengers with
+the same baseline. Therefore, the entries also rank all these algorithms, both as predicted and as
+measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm that the
+predictions recommend.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Logarithms are computed for each flow before values are averaged over flows and runs, so that a
 starved flow has its full effect. A starved flow is treated as if its goodput were 10 kbit/s, and an
 unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
-algorithms, for example because the runs are too short to load a web page, the measure is null,
-because such runs do not show that the algorithms are equal.
+algorithms, for example because the runs are too short to load a web page, the measure has no value
+(null): such runs do not show that the algorithms are equal.
 """
 
 from typing import Protocol

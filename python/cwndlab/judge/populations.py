@@ -2,8 +2,9 @@
 
 A population comes from the package (`data/users`), from a file in the same format, from several
 links, or from the settings of a study. The recommendation for a population is the algorithm with
-the best weighted mean. The recommendation also names the class of users for which this algorithm
-is bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
+the highest weighted mean of the utilities in all classes. The recommendation also names the class
+of users that loses the most utility with this algorithm, and the weights that would change the
+recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -197,7 +198,8 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
     """Check that the network of a class can be simulated and that its uncertain keys can be drawn.
 
     Raises:
-        StudyError: the check fails; the message names the file, line and key of the class.
+        StudyError: a study of this network is not valid, or a range of an uncertain key is not; the
+            message names the file, line and key of the class.
     """
     document = {"algorithm": "reno", "link": users.link}
     if users.changes:

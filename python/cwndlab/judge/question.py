@@ -53,7 +53,7 @@ def read_question(folder: Path) -> Question | None:
     """Read the question that is stored with results; return None if no question is stored.
 
     Raises:
-        ResultsError: the file is damaged.
+        ResultsError: the file with the question cannot be read, or its content is not a question.
     """
     path = folder / QUESTION
     if not path.exists():

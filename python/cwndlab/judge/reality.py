@@ -77,7 +77,7 @@ def reality_of(network_class: str) -> Reality | None:
     """Return how often advice for a class such as `lte` agreed with measurements; None if unknown.
 
     Raises:
-        ResultsError: the user's ledger is damaged.
+        ResultsError: the user's ledger cannot be read, or a line of it is not valid.
     """
     claims = _records().get(network_class)
     kind = claims.kind if claims else _KINDS.get(network_class, network_class)

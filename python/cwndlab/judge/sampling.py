@@ -71,7 +71,8 @@ def vary(
     Raises:
         QuantityError: the line does not describe a link.
         FieldError: the preset does not exist, or its keys contradict the keys of the link.
-        LinkError: a range cannot be read.
+        LinkError: a range lacks a bound, or its bounds are not two numbers in ascending order with
+            the same unit.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     columns = {key.name: _shares(draws, seed, key.name) for key in keys}

@@ -3,16 +3,16 @@
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is searched. The rule uses the recommended
+*Flips.* For each key, the best rule with one threshold is determined. The rule uses the recommended
 algorithm on one side of the threshold, and another algorithm on the other side. The *lead* in a
 draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
 maximizes the sum of the leads in all draws beyond the threshold. At this threshold, the isotonic
 regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
-Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore,
-the rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the
-remaining tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out
-draws exceeds the indifference zone and is significant (a one-sided t test at a level of 10 %,
-divided by the number of keys for which a rule was found).
+Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore, the
+rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the remaining
+tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
+the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
+number of keys for which a rule was found).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of a population is linear in this weight. The recommendation changes at the weight at which
@@ -201,7 +201,8 @@ def weigh(
         zone: smaller differences in utility are negligible.
 
     Raises:
-        ValueError: a utility is missing, or the weights are invalid.
+        ValueError: a utility is missing, a weight is negative, the weights sum to 0, or the number
+            of classes differs from the number of weights or of columns in `utilities`.
     """
     by_class = np.asarray(utilities, dtype=np.float64)
     shares = np.asarray(weights, dtype=np.float64)

@@ -1,10 +1,11 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
-Every variant is simulated on networks that are drawn from the ranges of a plan. The networks whose
-numbers resemble the given columns of the tables are weighted, and their numbers are adjusted, as
-for networks inferred from measurements (`cwndlab.inference.importance`). The weighted networks then
-predict the numbers of all other columns. To test whether the prediction is better than chance, the
-fit is repeated after the names of the variants have been shuffled in the paper's tables.
+Every variant is simulated on networks that are drawn from the ranges of a plan. Each network gets a
+weight: the more its numbers resemble the given columns of the tables, the larger is the weight.
+Then the numbers of the networks are adjusted, by the same method as for networks inferred from
+measurements (`cwndlab.inference.importance`). The weighted networks then predict the numbers of all
+other columns. To test whether the prediction is better than chance, the fit is repeated after the
+names of the variants have been shuffled in the paper's tables.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def possible_networks(
     """Draw networks from the ranges of a plan, and return the study that simulates them.
 
     Raises:
-        LinkError: a range cannot be read, or the study has no link that all variants use.
+        LinkError: the bounds of a range are not two numbers in ascending order with the same unit,
+            or the study has no link that all variants use.
     """
     figures = Figures(*expand_link(_link_of(study), study.folder))
     keys = tuple(key_of(name, span, figures, study.id) for name, span in plan.range.items())

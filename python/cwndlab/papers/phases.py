@@ -2,10 +2,10 @@
 
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
 several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK (to well above
-the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
-intervals form one *episode*. The peak of an episode is the window before its first cut, and the
-floor of an episode is the window after its last cut. Windows are not smoothed: a window is a step
-function of time.
+the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts that follow
+each other within a short time (0.6 s by default) form one *episode*. The peak of an episode is the
+window before its first cut, and the floor of an episode is the window after its last cut. The time
+series is not smoothed: between two changes, the window is constant.
 """
 
 from dataclasses import dataclass
