@@ -151,7 +151,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the coefficient of variation of each flow's goodput in one-second intervals."""
+    """Return the coefficient of variation of each flow's mean goodputs in one-second intervals."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()

@@ -78,7 +78,7 @@ class Population:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Weight of each class; the weights sum to 1."""
+        """Weight of each class, in the order of the classes; the weights sum to 1."""
         return tuple(each.weight for each in self.classes)
 
 
@@ -138,7 +138,8 @@ def expand(
 
     Draw n has the same position within a range in all classes, so differences between classes are
     not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
-    not drawn. The link of an estimate remains as it is; only keys of the hosts are drawn.
+    not drawn. If a class is an estimate of a network, its link is not changed; only keys of the
+    hosts are drawn.
     """
     known = (*given, "link") if population.are_estimates else tuple(given)
     return tuple(

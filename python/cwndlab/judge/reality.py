@@ -53,7 +53,7 @@ class Reality:
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers of agreements and checks as a dictionary for JSON."""
+        """Return the numbers of checked and agreeing cases as a dictionary for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,

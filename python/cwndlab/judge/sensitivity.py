@@ -347,7 +347,7 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """Return the bootstrap 90 % interval of the rule's threshold."""
+    """Return the bootstrap 90 % interval of a rule's threshold; None for a rule with a choice."""
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)

@@ -103,7 +103,7 @@ class PopulationView:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each class of users."""
+    """The weights of all classes of users, and the meaning of these weights."""
 
     shares: Mapping[str, float]
     """Maps the name of each class to its weight; the weights sum to 1."""

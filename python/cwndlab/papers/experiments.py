@@ -113,7 +113,7 @@ class TableTrial:
 
     @property
     def subject(self) -> str:
-        """Name and title of the paper's table with which the experiment is compared."""
+        """Name and title of the paper's table whose numbers the experiment may explain."""
         return f"{self.table.name}: {self.table.title}"
 
 

@@ -1,12 +1,11 @@
 """Decide the claims of a paper by the numbers in its tables and by cwndlab's runs.
 
-A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
-bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval contains a
-bound. A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is
-applied over the claims of the paper: while k claims are undecided, each of them is tested at a
-confidence of 1 - 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study,
-one run is enough. The numbers in the paper have no spread and are compared directly with the
-bounds.
+A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its bounds.
+The part *fails* if the interval lies outside, and is *undecided* if the interval contains a bound.
+A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is applied
+over the claims of the paper: while k claims are undecided, each of them is tested at a confidence
+of 1 - 5 %/k. With fewer than ten repetitions, a claim is undecided; in a deterministic study, one
+run is enough. The numbers in the paper have no spread and are compared directly with the bounds.
 
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
@@ -14,8 +13,8 @@ that was chosen because it matches the paper's figures. A part is *not attributa
 in the paper did not run the variant, because a difference may then have another cause. A part is
 *not run* if the study contains no runs for it.
 
-If settings were chosen, each claim has a second verdict, *as printed*, from runs that use only the
-settings that the paper states.
+If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
+runs that use only the settings that the paper states.
 """
 
 import math

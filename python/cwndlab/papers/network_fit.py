@@ -91,12 +91,12 @@ class PaperFit:
     networks: PossibleNetworks
     inferred: WeightedPoints
     given: tuple[TableNumber, ...]
-    """The numbers of the paper from which the networks were inferred."""
+    """Those numbers of the paper from which the networks were inferred (not predictions)."""
     predicted: tuple[PredictedNumber, ...]
 
     @property
     def error(self) -> float:
-        """Mean relative error of all predicted numbers."""
+        """Mean relative error of the predictions, over all predicted numbers of the paper."""
         return float(np.mean([each.error for each in self.predicted]))
 
     @property
