@@ -87,7 +87,7 @@ class Figures:
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
-        """Return the value at a path such as `link.cell.user.downlink`, as in a study file."""
+        """Return the value at a path such as `link.cell.user.downlink`, as study files write it."""
         value: Any = self.table
         for part in path.split(".")[1:]:
             value = _inside(value, part)
