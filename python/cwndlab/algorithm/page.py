@@ -98,7 +98,7 @@ def read_page(reference: str, link: str, duration: str) -> Page:
 
     Raises:
         UnknownNameError: no algorithm has this name.
-        AlgorithmError: the algorithm's file cannot be used.
+        AlgorithmError: the algorithm's file does not exist, or cannot be compiled or run.
     """
     algorithm = algorithm_of(reference, Path())
     duration_s = parse_duration(duration) / _NS_PER_S

@@ -108,10 +108,10 @@ def answers(
     """Decide which algorithm is best for a user's goal, in each network setting.
 
     Return None if there are no results. If `goal` is None, choose a default goal that fits the
-    quantities measured in the first setting. The evidence in `knowledge` concerns the whole study,
-    so it is omitted from the decision for one of several network settings. Decisions for simulated
-    networks also state how often earlier advice for the same class of networks agreed with
-    measurements.
+    quantities measured in the first setting. The evidence in `knowledge` concerns the whole study.
+    Therefore, if there are several settings, the decision for a single setting does not use it.
+    Decisions for simulated networks also state how often earlier advice for the same class of
+    networks agreed with measurements.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -190,8 +190,9 @@ def answer_together(
 ) -> Decision | None:
     """Decide which algorithm is best for all network settings combined.
 
-    Each setting counts as a class of users. Return None for a single setting, if the settings do
-    not compare the same algorithms, or if the weights belong to other classes.
+    Each setting is treated as a class of users. Return None if there is only one setting, if the
+    settings compare different algorithms, or if `knowledge` contains weights of classes other than
+    these settings.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -221,7 +222,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return a decision to which results on similar networks and on competing flows are added."""
+    """Return the decision with added results: on similar networks, and with competing flows."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,

@@ -43,14 +43,14 @@ class Comparison:
     """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """For each compared algorithm, the keys (identifiers) of the runs from which its values are
+    """Maps each compared algorithm to the keys (identifiers) of the runs from which its values are
     computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Flow numbers (the column `flow`) of the flows of each compared algorithm."""
+    """Maps each compared algorithm to the numbers of its flows (the column `flow`)."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Names of those compared algorithms whose data another algorithm sent, such as "bbr (sent by
-    cubic)". Each name is mapped to the algorithm that the study names: `bbr` in this example."""
+    """Maps the name of each compared algorithm whose data another algorithm sent, such as "bbr
+    (sent by cubic)", to the algorithm that the study names: `bbr` in this example."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""
@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The levels of the study's factors in this network setting, as one line of text."""
+        """The levels of the factors that define this network setting, as one line of text."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property

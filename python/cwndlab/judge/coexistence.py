@@ -2,11 +2,12 @@
 
 *Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
-metric when the flow runs alone. Harm is (alone - beside) / alone if higher values are better, and
-(beside - alone) / beside if lower values are better. The harm that a flow suffers from another
-flow of the same algorithm is called *accepted*; any additional harm is called *excess*. A negative
-harm is a benefit, for which the paper's formula has no bound. Therefore, a benefit is computed as
-the same fraction with the opposite sign, so that all values lie between -1 and 1.
+metric when the flow runs alone. If higher values are better, harm is (alone - beside) / alone. If
+lower values are better, harm is (beside - alone) / beside. The harm that a flow suffers from
+another flow of the same algorithm is called *accepted*; any additional harm is called *excess*. A
+negative harm is a benefit. In the paper's formula, it can lie arbitrarily far below -1. Therefore,
+a benefit is computed differently: `alone` and `beside` are exchanged in the formula, and the sign
+is reversed. All values then lie between -1 and 1.
 
 Each run with competition is compared with runs in which a flow sends alone, with the same random
 seed. Each value is a mean over repetitions with its confidence interval.
@@ -74,7 +75,7 @@ class Coexistence:
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
     """The harm `done` minus the harm `accepted`, computed in each repetition. If `accepted` is
-    negative, it counts as 0."""
+    negative, 0 is used instead."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None

@@ -36,10 +36,10 @@ class ResultsLike(Protocol):
         """
 
     def runs(self) -> pl.DataFrame:
-        """Return one row for each run."""
+        """Return a table with one row for each run."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row for each flow of each run."""
+        """Return a table with one row for each flow of each run."""
 
 
 _KEYS = ("run", "seed", "repetition")
@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return an expression: true for flows that the algorithm named in the study did not send."""
+    """Return an expression: true for flows that another algorithm sent than the study names."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
@@ -172,7 +172,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return a table with one row for each algorithm in each run; a row combines several flows."""
+    """Return a table with one row per run and algorithm, which combines the algorithm's flows."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

@@ -77,7 +77,7 @@ class Entrant:
 
     @property
     def loss(self) -> float:
-        """Fraction by which the algorithm is worth less than the first recommended algorithm."""
+        """Loss of utility compared with the first recommended algorithm, as a fraction."""
         return -math.expm1(-self.behind)
 
 

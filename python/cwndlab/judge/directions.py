@@ -26,7 +26,7 @@ class DirectionComparisons:
 
     @property
     def short_title(self) -> str:
-        """Name of the direction as in study files: `downlink` or `uplink`."""
+        """Name of the direction in study files: `downlink` or `uplink`."""
         return Direction.of(self.name).title
 
     @property

@@ -45,7 +45,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""Estimates for each algorithm, in the order of the factor's levels; None for a level without
+"""Maps each algorithm to its means in the order of the factor's levels; None for a level without
 values."""
 
 
@@ -55,13 +55,13 @@ class Effect:
 
     factor: str
     levels: tuple[str, ...]
-    """Levels of the factor in the form of study files; numeric levels are in ascending order."""
+    """Levels of the factor as written in study files; numeric levels are in ascending order."""
     positions: tuple[float, ...]
     """Positions of the levels on the axis of the plot, from 0 to 1."""
     is_numeric: bool
     """True if the levels are quantities, so that a line between levels is meaningful."""
     means: Mapping[str, Means]
-    """Means of each measured column, for each algorithm and level."""
+    """Maps each measured column to its means for each algorithm and level."""
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
@@ -101,7 +101,8 @@ def _balanced(
 ) -> list[list[Comparison]]:
     """Return, for each level of a factor, the network settings with this level.
 
-    A combination of the other factors is omitted unless it was run at every level.
+    Settings whose levels of the other factors were not run at every level of this factor are
+    omitted.
     """
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
@@ -136,7 +137,7 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether at least one measured value is not zero."""
+    """Return whether at least one mean is not zero, so that an effect can be plotted."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 

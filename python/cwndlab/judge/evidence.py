@@ -50,7 +50,7 @@ class DrawnNetwork:
     """
 
     keys: Mapping[str, float | str]
-    """Drawn value of each uncertain key, by the name of the key; empty for a population."""
+    """Maps the name of each uncertain key to its drawn value; empty for a population."""
     levels: Mapping[str, float]
     """Weights of the drawn networks, by name: a single network with weight 1 or, for a population,
     one network for each class of users."""
@@ -119,7 +119,7 @@ def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the recommendations by distance to the server; empty if no distances were drawn."""
+    """Return the recommendations by distance to the server; empty if this distance is not drawn."""
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
         return ()
@@ -132,7 +132,8 @@ def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -
     """Return the network properties that change the recommendation, with break-even values.
 
     Beyond the break-even value of a property, another algorithm is better than `safest`, the
-    algorithm with the highest mean utility. The property with the largest gain comes first.
+    algorithm with the highest mean utility. The property for which the other algorithm gains the
+    most utility comes first.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
@@ -220,7 +221,7 @@ def read_draws(folder: Path) -> Draws:
     """Read the drawn networks that `write_draws` stored in a folder.
 
     Raises:
-        ResultsError: the file is damaged.
+        ResultsError: the file does not exist, cannot be read, or does not describe networks.
     """
     path = folder / DRAWS
     try:

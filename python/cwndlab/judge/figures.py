@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Convert a number in the smallest unit to text in the form of study files."""
+        """Return a number, given in the smallest unit, as study files write it, such as `10 ms`."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -78,7 +78,7 @@ class Figures:
     """All numbers in the description of one link, including values from its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Store the table and the numbers that `expand_link` returned."""
+        """Store the link's table of keys and its numbers, both returned by `expand_link`."""
         self.table = table
         self._counts = counts
 
@@ -87,7 +87,7 @@ class Figures:
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
-        """Return the value at a path such as `link.cell.user.downlink`, as in a study file."""
+        """Return the value at a path such as `link.cell.user.downlink`, as study files write it."""
         value: Any = self.table
         for part in path.split(".")[1:]:
             value = _inside(value, part)
@@ -99,7 +99,7 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the study keys, by path, that set numbers of the link to the given values."""
+        """Return a dictionary of study keys and values that set numbers of the link to `values`."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -115,7 +115,11 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many parts of a path lead to the value that a study replaces as a whole."""
+        """Return how many keys of a path name the value that a study has to replace as a whole.
+
+        This value is the first list, or the first table with a key `kind`, on the path; otherwise,
+        it is the number itself.
+        """
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

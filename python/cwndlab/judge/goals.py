@@ -130,7 +130,7 @@ GOALS: Mapping[str, Goal] = {
         STABILITY,
     )
 }
-"""All goals of users, such as `latency`, by name; the first goal is the default."""
+"""Maps the name of each goal of users, such as `latency`, to the goal; the first is the default."""
 
 WEB = Goal(
     "web",
@@ -172,7 +172,8 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of those uses of a network that have their own measure of quality, such as `video`."""
+"""Maps the name of each use of a network that has its own measure of quality, such as `video`, to
+the goal that uses this measure."""
 
 
 def goal_named(name: str) -> Goal:

@@ -1,8 +1,8 @@
 """Find the keys of a network description whose values are uncertain, and their ranges.
 
-A preset defines ranges for its assumed values. For links without such ranges, the ranges of
-`data/ranges.toml` apply. `data/ranges.toml` also contains ranges for the duration of a run, for TCP
-stacks and for queueing disciplines of the hosts.
+The ranges of a link come from its preset, if the preset defines ranges for its assumed values;
+otherwise, they come from `data/ranges.toml`. `data/ranges.toml` also contains ranges for the
+duration of a run, for TCP stacks and for queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Keys of a link that also determine other keys; the entries are the paths of these other keys."""
+"""Maps each key of a link that also determines other keys to the paths of these other keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -95,7 +95,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the study keys, by path, that set the uncertain property to `value`."""
+        """Return a dictionary of study keys and values that set the property to `value`."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -130,8 +130,9 @@ def keys_of(
         given: further paths of the study whose values are known, such as `duration` or `stack`.
 
     Raises:
-        FieldError: the preset does not exist, or the link cannot be resolved.
-        LinkError: a range cannot be read; the message names the preset.
+        FieldError: the preset does not exist, or its keys contradict the keys of the link.
+        LinkError: a range of the preset lacks a bound, or its bounds are not two numbers in
+            ascending order with the same unit; the message names the preset and the range.
     """
     try:
         preset = load_preset(link.preset, folder) if link.preset else None
@@ -179,7 +180,8 @@ def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
     """Return the uncertain key that a range describes; errors name the file `place`.
 
     Raises:
-        LinkError: the range cannot be read.
+        LinkError: the range lacks a bound, or its bounds are not two numbers in ascending order
+            with the same unit.
     """
     if span.choices:
         return Key(name, span.basis, choices=span.choices)
@@ -216,8 +218,8 @@ def _keys_of_any(
 ) -> Iterator[Key]:
     """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    A queue size or loss rate in the description of the link counts as an estimate; only values in
-    `given` are known.
+    A queue size or loss rate in the description of the link is treated as an estimate; only values
+    in `given` are known.
     """
     for name, span in common.items():
         if isinstance(span, Range):

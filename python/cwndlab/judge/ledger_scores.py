@@ -1,9 +1,9 @@
 """Compute how well the predictions in a ledger agree with the outcomes.
 
-A *question* is a network and a goal. The entries of a question compare one or more challengers
-with the same baseline. Therefore, the entries also rank all these algorithms, both as predicted
-and as measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm
-that the predictions recommend. A *bar* is the limit that a score of good predictions must meet.
+A *question* is a network and a goal. The entries of a question compare one or more challengers with
+the same baseline. Therefore, the entries also rank all these algorithms, both as predicted and as
+measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm that the
+predictions recommend.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ _FEWEST_RANKED = 3
 _TAIL = 0.9
 
 MOST_GAP = 0.1
-"""Largest acceptable difference between a predicted probability and the share of predictions that
-came true."""
+"""Largest acceptable difference, in any bin, between the mean predicted probability and the share
+of predictions that came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
 following the predictions instead of using the best algorithm."""
 LEAST_TAU = 0.6
-"""Smallest acceptable median of Kendall's tau between predicted and measured order (1 is best)."""
+"""Smallest acceptable median, over questions, of Kendall's tau between the predicted and the
+measured order of algorithms; tau is 1 if both orders are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,15 @@ class Reliability:
     low: float
     high: float
     stated: float
-    """Mean of the predicted probabilities that lie in the interval."""
+    """Mean of those predicted probabilities that lie between `low` and `high`."""
     happened: float
-    """Fraction of the comparisons in which the challenger was better; ties count half."""
+    """Fraction of the comparisons in which the challenger was better; each tie adds one half to
+    their number."""
     count: int
 
     @property
     def gap(self) -> float:
-        """Mean predicted probability minus the observed fraction of predictions that came true."""
+        """Mean predicted probability of success, minus the observed fraction of successes."""
         return self.stated - self.happened
 
 
@@ -67,7 +69,7 @@ class Score:
     confirmed: int
     refuted: int
     agreed: float
-    """Number of predictions that named the better algorithm; ties count half."""
+    """Number of predictions that named the better algorithm; each tie adds one half."""
     compared: int
     """Number of predictions whose outcome is known, according to the function `better`."""
     brier: float | None
@@ -81,8 +83,8 @@ class Score:
     """90th percentile of the utility lost by following the predictions instead of using the best
     algorithm; a difference of natural logarithms."""
     tau: float | None
-    """Median of Kendall's tau over all questions (network and goal) with three or more
-    algorithms."""
+    """Median, over all questions (network and goal) with three or more algorithms, of Kendall's tau
+    between the predicted and the measured order of the algorithms."""
     covered: float | None
     """Fraction of the measured changes that lie within the predicted 90 % interval."""
 
@@ -93,7 +95,9 @@ class Score:
 
     @property
     def gap(self) -> float | None:
-        """Largest difference between the predicted and the observed share of successes in a bin.
+        """Largest difference between predicted and observed share of successes in any one bin.
+
+        A bin is an interval of predicted probabilities.
 
         Bins with fewer than ten comparisons are ignored. None if no bin remains.
         """
@@ -106,7 +110,7 @@ class Score:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Names of the requirements that the predictions for this class do not meet."""
+        """Those of `probabilities`, `regret` and `order` that do not meet the requirements."""
         found = []
         if self.gap is not None and self.gap > MOST_GAP:
             found.append("probabilities")
@@ -231,7 +235,11 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a challenger's measured change, or a number from its rank; the baseline has 0."""
+    """Return a number by which challengers can be ordered: the measured change, if it is known.
+
+    Otherwise, the number is computed from the rank. The baseline has the number 0, so challengers
+    with a positive number are better than the baseline. Return None if nothing is known.
+    """
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:

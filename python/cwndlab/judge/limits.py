@@ -6,9 +6,10 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
 - *application*: less data is in flight than the window allows, and no other cause limits the flow.
-  If the application always has data, it waits for space in the send buffer, and this time counts as
-  *send buffer* (the endpoint's clock for the send buffer does not measure such waiting if segments
-  leave one by one as the application writes them, that is, without segmentation offload);
+  If the application always has data, it waits for space in the send buffer, and this time is
+  assigned to *send buffer* (the endpoint's clock for the send buffer does not measure such waiting
+  if segments leave one by one as the application writes them, that is, without segmentation
+  offload);
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
   so the algorithm limits the window because of something other than loss, such as delay;
 - *host queue*: one of three conditions holds: the window is full and stops growing because the
@@ -91,7 +92,7 @@ class Recorded(Protocol):
     """Those methods of `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row for each flow of each run."""
+        """Return a table with one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of runs whose columns have the given values."""
@@ -103,8 +104,9 @@ class Recorded(Protocol):
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
     """Return a table with the main limit of each flow, and the fraction of time for each limit.
 
-    If `runs` is None, use all runs. Flows without a time series and flows whose sender recorded no
-    clocks are omitted.
+    If `runs` is None, use all runs. Two kinds of flows are omitted: flows without a time series,
+    and flows for which the sender did not record how long the receive window and the send buffer
+    limited it.
     """
     flows = results.flows()
     if runs is not None:

@@ -1,10 +1,10 @@
 """Compute measures of flows that are not columns of results, and the logarithms of all measures.
 
 Logarithms are computed for each flow before values are averaged over flows and runs, so that a
-starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s, and an
+starved flow has its full effect. A starved flow is treated as if its goodput were 10 kbit/s, and an
 unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
-algorithms, for example because the runs are too short to load a web page, the measure is null,
-because such runs do not show that the algorithms are equal.
+algorithms, for example because the runs are too short to load a web page, the measure has no value
+(null): such runs do not show that the algorithms are equal.
 """
 
 from typing import Protocol
@@ -42,7 +42,7 @@ _ARRIVED = {
     RPC.gain: "response_p99_ms",
     VIDEO.gain: "video_bitrate_mbit_s",
 }
-"""For each gain, the column from which the gain is computed; the column has a value only if data
+"""Maps each gain to the column from which it is computed; the column has a value only if data
 arrived."""
 
 
@@ -96,7 +96,7 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add a column with the gain or cost of each goal that the columns of `flows` determine."""
+    """Add the logarithms of those gains and costs of goals whose quantities `flows` contains."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -117,8 +117,8 @@ def _logarithm(values: pl.Series) -> pl.Series:
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
     """Return the quantities whose logarithms are the gains and costs of goals, by column name.
 
-    The number in each pair is the sign of the logarithm: -1 if the quantity is a gain and lower
-    values are better, otherwise 1.
+    Each pair consists of a sign and the expression of the quantity. The logarithm is multiplied by
+    the sign, which is -1 if the quantity is a gain and lower values are better, otherwise 1.
     """
 
     def number(column: str) -> pl.Expr:
@@ -151,7 +151,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the coefficient of variation of each flow's goodput in one-second intervals."""
+    """Return the coefficient of variation of each flow's mean goodputs in one-second intervals."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()

@@ -32,7 +32,7 @@ class Transfers:
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Scenario of each algorithm or variant, by its name in the study."""
+    """Maps the name of each algorithm or variant in the study to its scenario."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class MethodTable:
     methods: tuple[str, ...]
     algorithms: tuple[str, ...]
     goodput: Mapping[tuple[str, str], Interval]
-    """Mean goodput of each method with each algorithm."""
+    """Maps each pair of method and algorithm to the mean goodput."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of those algorithms that sent data."""
+    """Maps each algorithm that sent data, except the first, to its effect on the goodput."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of each method and algorithm: the deviation from the product of their two
-    effects."""
+    """Maps each pair of method and algorithm to their interaction: the deviation of the goodput
+    from the product of their two effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:

@@ -64,7 +64,7 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Quality of a recommendation on networks similar to the link."""
+    """How good a recommendation for a link is on networks that are similar to this link."""
 
     draws: int
     is_good: float
@@ -72,14 +72,14 @@ class Networks:
     is_safest_good: float
     """Probability that, on a similar network, the algorithm `safest` is nearly the best."""
     regrets: Mapping[str, float]
-    """Mean loss of utility with each algorithm, compared with the best algorithm on each
+    """Maps each algorithm to its mean loss of utility, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
     """Network properties that have a break-even value, beyond which another algorithm is better
-    than `safest`. The property with the largest gain comes first."""
+    than `safest`. The property for which the other algorithm gains the most utility comes first."""
     distances: tuple[Distance, ...] = ()
-    """Recommendations by distance to the server, nearest first; empty if no distances were
-    drawn."""
+    """Recommendations by distance to the server, nearest first; empty if this distance is not one
+    of the properties that were drawn at random."""
 
     @property
     def safest(self) -> str:

@@ -181,7 +181,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return a run's duration in seconds, which is shorter if all files arrive before its end."""
+    """Return the duration of a run in seconds; the run ends early if all files have arrived."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s

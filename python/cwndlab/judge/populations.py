@@ -2,8 +2,9 @@
 
 A population comes from the package (`data/users`), from a file in the same format, from several
 links, or from the settings of a study. The recommendation for a population is the algorithm with
-the best weighted mean. The recommendation also names the class of users for which this algorithm
-is bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
+the highest weighted mean of the utilities in all classes. The recommendation also names the class
+of users that loses the most utility with this algorithm, and the weights that would change the
+recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ class Class:
     weight_source: str
     """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
-    """Keys of the study, by path, that are set in the runs of this class of users, with their
-    values."""
+    """Maps the path of each study key that the runs of this class of users set to its value."""
     is_invented: bool = True
     """True if no publication or data set supports the weight or a part of the weight."""
 
@@ -72,13 +72,13 @@ class Population:
 
     @property
     def meaning(self) -> Meaning:
-        """Meaning of the classes and of their weights."""
+        """Meaning of the classes and their weights: for example, the classes can be estimates."""
         is_invented = any(each.is_invented for each in self.classes)
         return Meaning(is_invented, self.are_estimates, self.is_explained)
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Weight of each class; the weights sum to 1."""
+        """Weight of each class, in the order of the classes; the weights sum to 1."""
         return tuple(each.weight for each in self.classes)
 
 
@@ -99,7 +99,7 @@ class DrawnClass:
 
 @functools.cache
 def populations() -> Mapping[str, Path]:
-    """Return the path of each population file in the package, by the name of the population."""
+    """Return a dictionary that maps the name of each population in the package to its file."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -138,7 +138,8 @@ def expand(
 
     Draw n has the same position within a range in all classes, so differences between classes are
     not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
-    not drawn. The link of an estimate remains as it is; only keys of the hosts are drawn.
+    not drawn. If a class is an estimate of a network, its link is not changed; only keys of the
+    hosts are drawn.
     """
     known = (*given, "link") if population.are_estimates else tuple(given)
     return tuple(
@@ -198,7 +199,8 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
     """Check that the network of a class can be simulated and that its uncertain keys can be drawn.
 
     Raises:
-        StudyError: the check fails; the message names the file, line and key of the class.
+        StudyError: a study of this network is not valid, or a range of an uncertain key is not; the
+            message names the file, line and key of the class.
     """
     document = {"algorithm": "reno", "link": users.link}
     if users.changes:

@@ -67,8 +67,9 @@ class RegisteredPrediction:
     seed: int
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
-    """Duration in seconds for which the trial returns to the baseline to check suspected harm. In
-    plans from before 29 November 2026, it is 0: their trials end as soon as they suspect harm."""
+    """Duration in seconds of a return to the baseline. If measurements suggest that the challenger
+    harms users, the trial switches to the baseline for this time, and compares both algorithms. The
+    value is 0 in plans from before 29 November 2026; their trials end at the first such sign."""
 
     @property
     def id(self) -> str:
@@ -81,7 +82,7 @@ class RegisteredPrediction:
         return {"id": self.id, **self._fields()}
 
     def _fields(self) -> dict[str, Any]:
-        """Return all fields, but omit a `return_s` of 0, which older predictions lack."""
+        """Return all fields of the prediction; omit a `return_s` of 0, as older predictions do."""
         found = asdict(self)
         if not self.return_s:
             del found["return_s"]

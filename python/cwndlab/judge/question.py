@@ -32,7 +32,7 @@ class Question:
     goal: str
     baseline: str
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Weight of each class of users, by name; empty for a single network."""
+    """Maps each class of users to its weight; empty for a single network."""
     is_invented: bool = False
     """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
     the attributes `are_estimates` and `is_explained`."""
@@ -53,7 +53,7 @@ def read_question(folder: Path) -> Question | None:
     """Read the question that is stored with results; return None if no question is stored.
 
     Raises:
-        ResultsError: the file is damaged.
+        ResultsError: the file with the question cannot be read, or its content is not a question.
     """
     path = folder / QUESTION
     if not path.exists():

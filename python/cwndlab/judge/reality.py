@@ -53,7 +53,7 @@ class Reality:
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers of agreements and checks as a dictionary for JSON."""
+        """Return the numbers of checked and agreeing cases as a dictionary for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,
@@ -77,7 +77,7 @@ def reality_of(network_class: str) -> Reality | None:
     """Return how often advice for a class such as `lte` agreed with measurements; None if unknown.
 
     Raises:
-        ResultsError: the user's ledger is damaged.
+        ResultsError: the user's ledger cannot be read, or a line of it is not valid.
     """
     claims = _records().get(network_class)
     kind = claims.kind if claims else _KINDS.get(network_class, network_class)
@@ -87,12 +87,12 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return how often the published predictions came true, and whether they are good enough."""
+    """Return how often published predictions came true, and the scores that are not good enough."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
-    """Return how often the user's own decided trials confirmed the advice; None without trials."""
+    """Return how often the user's own trials confirmed the advice; None if none gave a verdict."""
     found = _of_entries(read_ledger(ledger_of_user()), network_class, kind, "trials in the ledger")
     return None if found is None else replace(found, misses=())
 

@@ -33,7 +33,7 @@ class Draw:
     changes: Mapping[str, Any]
     """Values that this network gives to study keys, by path: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
-    """Random value of each uncertain property: a number, or the name of a choice."""
+    """Maps each uncertain property to its random value: a number, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
         """Return the drawn network as a named level of a study's factor."""
@@ -71,7 +71,8 @@ def vary(
     Raises:
         QuantityError: the line does not describe a link.
         FieldError: the preset does not exist, or its keys contradict the keys of the link.
-        LinkError: a range cannot be read.
+        LinkError: a range lacks a bound, or its bounds are not two numbers in ascending order with
+            the same unit.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     columns = {key.name: _shares(draws, seed, key.name) for key in keys}
@@ -124,7 +125,11 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """Return a column of the Latin hypercube: one point from each part, in random order."""
+    """Return the positions of all draws within the range of one key, from 0 to 1.
+
+    The range is divided into as many equal parts as there are draws. There is one position in each
+    part, and the order of the parts is random (a column of a Latin hypercube).
+    """
     digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
     order = sorted(range(draws), key=lambda n: digests[n][8:])
     shares = [0.0] * draws

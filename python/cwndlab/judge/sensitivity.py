@@ -3,16 +3,16 @@
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is searched. The rule uses the recommended
+*Flips.* For each key, the best rule with one threshold is determined. The rule uses the recommended
 algorithm on one side of the threshold, and another algorithm on the other side. The *lead* in a
 draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
 maximizes the sum of the leads in all draws beyond the threshold. At this threshold, the isotonic
 regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
-Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore,
-the rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the
-remaining tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out
-draws exceeds the indifference zone and is significant (a one-sided t test at a level of 10 %,
-divided by the number of keys for which a rule was found).
+Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore, the
+rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the remaining
+tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
+the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
+number of keys for which a rule was found).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of a population is linear in this weight. The recommendation changes at the weight at which
@@ -72,7 +72,8 @@ class Flip:
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
-    """p value of a t test on held-out networks, multiplied by the number of tested keys."""
+    """p value of a one-sided t test of whether the mean lead on held-out networks is above 0,
+    multiplied by the number of keys for which a rule was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys of the network that change the recommendation; the largest gain comes first.
+    """Return the keys of the network whose values change the recommendation.
+
+    The key whose rule gains the most utility in the held-out draws comes first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -198,7 +201,8 @@ def weigh(
         zone: smaller differences in utility are negligible.
 
     Raises:
-        ValueError: a utility is missing, or the weights are invalid.
+        ValueError: a utility is missing, a weight is negative, the weights sum to 0, or the number
+            of classes differs from the number of weights or of columns in `utilities`.
     """
     by_class = np.asarray(utilities, dtype=np.float64)
     shares = np.asarray(weights, dtype=np.float64)
@@ -255,7 +259,11 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the utility of each algorithm minus the recommended algorithm's, for each network."""
+    """Return how much more utility each algorithm (row) has than the recommended algorithm.
+
+    There is one column for each network on which all algorithms have a utility. The second result
+    states which networks these are.
+    """
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -285,7 +293,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule for values above a threshold, and the best rule for values below."""
+    """Return up to two rules: the best that applies above a threshold, and the best below one."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold
@@ -339,7 +347,7 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """Return the bootstrap 90 % interval of the rule's threshold."""
+    """Return the bootstrap 90 % interval of a rule's threshold; None for a rule with a choice."""
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)

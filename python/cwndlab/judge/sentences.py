@@ -244,7 +244,7 @@ def _title(algorithm: str) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class of users that loses most, and on the most decisive weight."""
+    """Return sentences on the class that loses most, and on the weight that changes the advice."""
     population, first = decision.population, decision.first
     if population is None or first is None or not decision.is_explained:
         return []

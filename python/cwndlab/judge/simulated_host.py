@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Linux's names of those queueing disciplines that cwndlab names differently, as used in
-`net.core.default_qdisc`."""
+"""Maps cwndlab's name of a queueing discipline to Linux's name in `net.core.default_qdisc`, if both
+names differ."""
 
 
 @dataclass(frozen=True, slots=True)

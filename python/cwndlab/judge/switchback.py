@@ -52,7 +52,7 @@ class MeasuredChange:
     """Upper end of the 95 % interval of the measured change; `low` is the lower end."""
     blocks: int
     spread: float
-    """Standard deviation, over blocks, of the change in utility."""
+    """Standard deviation of the change in utility, computed over the blocks of the trial."""
 
     @property
     def cautious_spread(self) -> float:

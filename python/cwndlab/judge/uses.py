@@ -28,7 +28,8 @@ chunk of 4 s. The weight is part of the logarithmic quality of experience of Mao
 Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Weight of a transfer during a call: 10 % more goodput is worth 1 % of call quality."""
+"""Weight of the other flows' goodput in the gain of a call: 10 % more goodput increases the gain as
+much as 1 % more call quality."""
 
 _LONGEST_STANDSTILL = 1.0  # stall time / playback time: no user keeps watching beyond this
 _FRAME_MS = 20.0  # duration of speech in a frame, before it can be sent
@@ -46,7 +47,7 @@ class Use:
     """Keys and values that this use sets in the study: application, direction, duration and
     others."""
     goal: Goal | None
-    """Goal by which this use is judged; None if throughput and delay judge the use."""
+    """Goal by which this use is judged; None if throughput and delay measure its quality."""
     columns: tuple[str, ...]
     """Columns of the table `flows` that measure the quality of this use; the most important column
     comes first."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Meaning of the classes of a population and of the weights of these classes."""
+    """Meaning of the classes of a population, and of the weights of these classes."""
 
     is_invented: bool = False
     """True if the weight of any class of users was invented, not taken from a source."""
@@ -60,7 +60,7 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """The recommendation for a population, its effect on each class, and the decisive weights."""
+    """The recommendation for a population, its effects, and the weights that would change it."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
@@ -70,7 +70,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """Class of users that loses the most with this recommendation; None if all lose little."""
+        """Class of users that loses the most utility; None if no class loses more than a little."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -103,10 +103,10 @@ class PopulationView:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each class of users."""
+    """The weights of all classes of users, and the meaning of these weights."""
 
     shares: Mapping[str, float]
-    """Weights, by the name of the class; their sum is 1."""
+    """Maps the name of each class to its weight; the weights sum to 1."""
     meaning: Meaning
 
 

@@ -122,7 +122,7 @@ class ClaimPart(_PartSettings):
         return f"{self.at_least:g} to {self.at_most:g}"
 
     def __str__(self) -> str:
-        """Return the test that decides this part of a claim, as one line of text."""
+        """Return this part of a claim as one line of text: the tested value and its bounds."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
@@ -177,7 +177,7 @@ class Experiment(Model):
     """Further levels of factors; the runs with the change and the runs without it must have these
     levels."""
     variants: dict[str, str] = Field(default={})
-    """Variants that the experiment replaces (the keys), each with the variant that replaces it."""
+    """Maps each variant that the experiment replaces to the variant that replaces it."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -199,7 +199,7 @@ class ChosenSetting(Model):
     setting: str
     """Description of the chosen setting, and of the setting that the paper states."""
     variants: dict[str, str]
-    """For each variant with the chosen setting (the key), the variant with the paper's setting."""
+    """Maps each variant with the chosen setting to the variant with the paper's setting."""
 
 
 class _StudyOfClaims(Model):
@@ -210,7 +210,7 @@ class _StudyOfClaims(Model):
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions of the data in which, in the paper, the sender ran the variant.
+    """Directions of the data in which the sender ran the variant in the paper's experiments.
 
     In other directions, a difference between variants is not attributed to the algorithm.
     """
@@ -240,7 +240,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """For each variant with a chosen setting (the key), the one with the paper's setting."""
+        """Maps each variant with a chosen setting to the variant with the paper's setting."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 

@@ -28,7 +28,7 @@ class FlowResults(Protocol):
     """Those methods of `cwndlab.Results` that this module uses."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row for each flow of each run."""
+        """Return a table with one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of those runs whose columns have the given values."""
@@ -72,12 +72,12 @@ class PaperRuns:
     """A source of numbers from cwndlab's runs, with one number for each cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Create a source of numbers from the results of cwndlab's study."""
+        """Store the claims, and the results of the study that reproduces the paper."""
         self._claims = claims
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return cwndlab's numbers for a table cell, one for each run, or None without runs."""
+        """Return cwndlab's numbers for a table cell, one for each run; None without runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -154,10 +154,10 @@ class PaperRuns:
 
 
 class ReplacedVariants:
-    """Evidence that returns the numbers of other variants in place of some variants."""
+    """A source of numbers that returns the numbers of other variants in place of some variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
-        """Store the evidence; `replaced_by` maps each replaced variant to its replacement."""
+        """Store a source of numbers; `replaced_by` maps replaced variants to their replacements."""
         self._runs = runs
         self._replaced_by = replaced_by
 
@@ -189,7 +189,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return a level's name as written in expressions: with underscores for signs and spaces."""
+    """Return a level's name as written in expressions: with _ in place of signs and spaces."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
@@ -219,4 +219,4 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "p90": _quantile(0.9),
     "p95": _quantile(0.95),
 }
-"""Statistics that can be computed from the time series of a flow, by name."""
+"""Maps the name of each statistic of a time series to the function that computes it."""

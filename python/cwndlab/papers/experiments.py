@@ -4,19 +4,22 @@ An experiment starts from a claim that does not hold. In the runs that test the 
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
 changed runs and tested against the same bounds, each at a significance level of 5 %:
 
+- the effect is *open* if a value that did not hold was computed from only two to nine repetitions;
 - the change *explains* the difference if all values were measured and hold with the change;
-- the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
-  or into its bounds;
-- the change *has no effect* if the confidence intervals of a value with and without the change
-  overlap;
-- the change moves a value *the other way* if these intervals do not overlap and the change moves
-  the value away from its bounds.
+- the change is *part* of the explanation if a value that did not hold moves towards its bounds, or
+  if all measured values hold with the change but other values were not measured;
+- the change moves a value *the other way* if a value that did not hold moves away from its bounds;
+- in all other cases, the change *has no effect*.
+
+The first of these effects that applies is reported. A value moves only if its confidence intervals
+with and without the change do not overlap.
 
 For a table, the cells that the experiment ran are compared with the paper. The change *explains*
-the difference if all cells are within the table's tolerance (10 % by default). The change is
-*part* of the explanation if the mean difference decreases by a fifth. The change moves the table
-*the other way* if the mean difference increases by a quarter. Such a change does not count as an
-explanation, even if it would explain a claim or another table.
+the difference if all cells are within the table's tolerance (10 % by default). The change is *part*
+of the explanation if the mean difference decreases by at least a fifth. The change moves the table
+*the other way* if the mean difference increases by at least a quarter. Otherwise, it *has no
+effect*. A change that moves any table the other way is not accepted as an explanation of a claim or
+of another table.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +79,7 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The claim that the experiment tests, as a sentence."""
+        """The statement of the claim for which the experiment may explain the difference."""
         return self.claim.says
 
     @property
@@ -110,7 +113,7 @@ class TableTrial:
 
     @property
     def subject(self) -> str:
-        """Name and title of the paper's table with which the experiment is compared."""
+        """Name and title of the paper's table whose numbers the experiment may explain."""
         return f"{self.table.name}: {self.table.title}"
 
 
@@ -129,7 +132,8 @@ def without_spoilers(
 ) -> list[ClaimTrial | TableTrial]:
     """Return all trials, with corrected effects.
 
-    A change that moves any table away from the paper does not count as an explanation.
+    If a change moves any table away from the paper, its other effects are not accepted as
+    explanations: `EXPLAINS` and `PART` become `SPOILS`.
     """
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
@@ -251,7 +255,7 @@ def try_tables(
 
 
 def _is_of_same_runs(experiment: Experiment, table: PaperTable, claims: Claims) -> bool:
-    """Return whether the experiment changes the runs from which the table is computed."""
+    """Return whether the experiment changes runs from which numbers of the table are computed."""
     return bool(experiment.levels) and all(
         factor in table.where and table.where[factor] == claims.where.get(factor)
         for factor in experiment.levels

@@ -207,5 +207,5 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions that expressions may use, by name. The argument of each function is an array, whose
-first axis has one entry for each table cell."""
+"""Maps the name of each function that expressions may use to its implementation. The argument of
+each function is an array, whose first axis has one entry for each table cell."""

@@ -113,7 +113,7 @@ class PaperTable(Model):
     """Column of the table `flows`; its mean over flows and repetitions is compared with the
     paper."""
     scale: float = 1.0
-    """Number by which cwndlab's values are multiplied to convert them to the paper's unit."""
+    """Factor by which values in cwndlab's unit are multiplied to obtain the paper's unit."""
     unit: str
     direction: Way
     column_factor: str
@@ -124,8 +124,8 @@ class PaperTable(Model):
     values: tuple[tuple[ReadRange, ...], ...]
     """Values that the paper prints, row by row."""
     within: float | None = None
-    """Tolerated relative difference of cwndlab's numbers from the paper's; None if the table gets
-    no verdict."""
+    """Tolerated relative difference of cwndlab's numbers from the paper's; None if agreement with
+    the table is not judged."""
     total: bool = False
     """True if the values of all flows in a run are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})

@@ -9,7 +9,7 @@ INFERRED_FILE = "inferred.json"
 
 
 def read_inferred(results: Path, paper_id: str) -> dict[str, str]:
-    """Return the verdict on each claim and the claim's probability as one text, by claim ID.
+    """Map the ID of each claim to a text with the verdict and the probability of the claim.
 
     The verdicts are read from the folder `ID-inferred` beside the results of the paper's study.
     The dictionary is empty if the file does not exist or is damaged.

@@ -1,12 +1,11 @@
 """Decide the claims of a paper by the numbers in its tables and by cwndlab's runs.
 
-A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its
-bounds. The part *fails* if the interval lies outside, and is *undecided* if the interval contains a
-bound. A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is
-applied over the claims of the paper: while k claims are undecided, each of them is tested at a
-confidence of 1 - 5 %/k. Fewer than ten repetitions cannot decide a claim; in a deterministic study,
-one run is enough. The numbers in the paper have no spread and are compared directly with the
-bounds.
+A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its bounds.
+The part *fails* if the interval lies outside, and is *undecided* if the interval contains a bound.
+A claim holds if all of its parts hold, and fails if one part fails. Holm's correction is applied
+over the claims of the paper: while k claims are undecided, each of them is tested at a confidence
+of 1 - 5 %/k. With fewer than ten repetitions, a claim is undecided; in a deterministic study, one
+run is enough. The numbers in the paper have no spread and are compared directly with the bounds.
 
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
@@ -14,8 +13,8 @@ that was chosen because it matches the paper's figures. A part is *not attributa
 in the paper did not run the variant, because a difference may then have another cause. A part is
 *not run* if the study contains no runs for it.
 
-If settings were chosen, each claim has a second verdict, *as printed*, from runs that use only the
-settings that the paper states.
+If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
+runs that use only the settings that the paper states.
 """
 
 import math
@@ -79,7 +78,7 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict from the values in the paper's tables; None if the tables do not contain them."""
+    """Verdict on the claim by the values in the paper's tables; None if the tables contain none."""
     printed: ClaimVerdict | None
     """Verdict from runs that use only settings stated in the paper. None if the study uses no
     other settings, because there is only one verdict then."""
@@ -142,7 +141,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims by `tables` and `runs`; `is_calibrated` checks a parameter of the link."""
+    """Decide all claims; `is_calibrated` states whether a parameter of the link is calibrated."""
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -183,7 +182,7 @@ def decide_part(
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals overlap; a single value counts as an interval of length 0."""
+    """Return whether two intervals overlap; a value without interval has the length 0."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -218,14 +217,14 @@ def _found(
 
 
 class _Nothing:
-    """Evidence without numbers; replaces the paper's tables if only cwndlab's runs matter."""
+    """A source without numbers; replaces the paper's tables if only cwndlab's runs are judged."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part of a claim that can be tested at any significance level, and its evidence."""
+    """A part of a claim that can be tested at any significance level, with its numbers."""
 
     def __init__(
         self,
@@ -251,7 +250,7 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """True if the value decides the claim; False if the value is only displayed."""
+        """True if the verdict on the claim depends on a test of this part of the claim."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:

@@ -41,7 +41,7 @@ class InferredClaim:
 
 
 class _OnNetworks:
-    """Flows that were simulated on the inferred networks; each network counts as a repetition."""
+    """Flows simulated on the inferred networks, where each network is treated as a repetition."""
 
     def __init__(self, results: FlowResults, places: list[int]) -> None:
         self.samples: Callable[..., pl.DataFrame] = results.samples
@@ -51,7 +51,7 @@ class _OnNetworks:
         )
 
     def flows(self) -> pl.DataFrame:
-        """Return one row for each flow of each run."""
+        """Return a table with one row for each flow of each run."""
         return self._flows
 
 

@@ -1,10 +1,11 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
-Every variant is simulated on networks that are drawn from the ranges of a plan. The networks whose
-numbers resemble the given columns of the tables are weighted, and their numbers are adjusted, as
-for networks inferred from measurements (`cwndlab.inference.importance`). The weighted networks then
-predict the numbers of all other columns. To test whether the prediction is better than chance, the
-fit is repeated after the names of the variants have been shuffled in the paper's tables.
+Every variant is simulated on networks that are drawn from the ranges of a plan. Each network gets a
+weight: the more its numbers resemble the given columns of the tables, the larger is the weight.
+Then the numbers of the networks are adjusted, by the same method as for networks inferred from
+measurements (`cwndlab.inference.importance`). The weighted networks then predict the numbers of all
+other columns. To test whether the prediction is better than chance, the fit is repeated after the
+names of the variants have been shuffled in the paper's tables.
 """
 
 from __future__ import annotations
@@ -90,12 +91,12 @@ class PaperFit:
     networks: PossibleNetworks
     inferred: WeightedPoints
     given: tuple[TableNumber, ...]
-    """The numbers of the paper from which the networks were inferred."""
+    """Those numbers of the paper from which the networks were inferred (not predictions)."""
     predicted: tuple[PredictedNumber, ...]
 
     @property
     def error(self) -> float:
-        """Mean relative error of all predicted numbers."""
+        """Mean relative error of the predictions, over all predicted numbers of the paper."""
         return float(np.mean([each.error for each in self.predicted]))
 
     @property
@@ -188,7 +189,7 @@ def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[T
 
 
 def _means(numbers: Sequence[TableNumber]) -> dict[str, float]:
-    """Return, for each quantity, the mean of all numbers that the paper gives."""
+    """Return a dictionary that maps each quantity to the mean of all its numbers in the paper."""
     values: dict[str, list[float]] = {}
     for each in numbers:
         values.setdefault(each.quantity, []).append(each.middle)

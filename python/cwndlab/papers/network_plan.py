@@ -47,10 +47,10 @@ class PaperPlan(Model):
     tables: tuple[str, ...]
     """Names of those tables of the paper from which numbers are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
-    """For each factor of the study (the key), the levels that are simulated. If a factor is not
-    listed, all of its levels are simulated."""
+    """Maps each factor of the study to the levels that are simulated. If a factor is not listed,
+    all of its levels are simulated."""
     range: dict[str, Range]
-    """Ranges of the settings that the paper does not state."""
+    """Maps each setting that the paper does not state to the range of its possible values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class PossibleNetworks:
     plan: PaperPlan
     keys: tuple[Key, ...]
     shares: Floats
-    """Position of each network within each range, from 0 to 1; one row per network."""
+    """Positions of the networks within the ranges, from 0 to 1: one row for each network, one
+    column for each range."""
     study: dict[str, Any]
     """Document of the study that simulates every variant on every drawn network."""
 
@@ -81,7 +82,8 @@ def possible_networks(
     """Draw networks from the ranges of a plan, and return the study that simulates them.
 
     Raises:
-        LinkError: a range cannot be read, or the study has no link that all variants use.
+        LinkError: the bounds of a range are not two numbers in ascending order with the same unit,
+            or the study has no link that all variants use.
     """
     figures = Figures(*expand_link(_link_of(study), study.folder))
     keys = tuple(key_of(name, span, figures, study.id) for name, span in plan.range.items())

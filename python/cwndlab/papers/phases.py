@@ -2,10 +2,10 @@
 
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
 several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK (to well above
-the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
-intervals form one *episode*. The peak of an episode is the window before its first cut, and the
-floor of an episode is the window after its last cut. Windows are not smoothed: a window is a step
-function of time.
+the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts that follow
+each other within a short time (0.6 s by default) form one *episode*. The peak of an episode is the
+window before its first cut, and the floor of an episode is the window after its last cut. The time
+series is not smoothed: between two changes, the window is constant.
 """
 
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Episode:
     """A loss episode: one or more losses, and the recovery from them."""
 
     start_s: float
-    """Time at which the window is first reduced."""
+    """Time at which the episode begins: the first reduction of the window."""
     end_s: float
-    """Time at which the last reduction of the window ends."""
+    """Time at which the episode ends: the end of the last reduction of the window."""
     peak_pkts: float
-    """Size of the window before the first reduction (cut)."""
+    """Size of the window before the first cut (reduction) of the episode."""
     peak_s: float
     """Time at which the window was first within one packet of its peak."""
     floor_pkts: float
-    """Size of the window after the last reduction (cut)."""
+    """Size of the window after the last cut (reduction) of the episode."""
     inflated_pkts: float | None
     """Largest window between two cuts (reductions); None if the episode has only one cut."""
 
@@ -48,7 +48,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The saw-tooth of a congestion window, which consists of similar loss episodes."""
+    """The saw-tooth of a congestion window: means over loss episodes that follow each other."""
 
     period_s: float
     variation: float
@@ -98,7 +98,7 @@ def find_episodes(
 
 
 def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
-    """Return the saw-tooth after a given time; None with fewer than two loss episodes."""
+    """Return the mean saw-tooth after a given time; None if fewer than two episodes follow."""
     regular = [episode for episode in episodes if episode.start_s >= after_s]
     starts = np.array([episode.start_s for episode in regular])
     periods = np.diff(starts)

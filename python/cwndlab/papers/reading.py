@@ -28,7 +28,7 @@ class WindowSeries:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The loss episodes of the window."""
+        """The loss episodes that were found in the time series of the window."""
         return find_episodes(self.times_s, self.windows_pkts)
 
 
@@ -145,5 +145,6 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures of a congestion window, by name. The second argument of each function is the key `at` of
-the check: a window in packets, the number of a loss episode (counted from 1), or a start time."""
+"""Maps the name of each measure of a congestion window to the function that computes it. The second
+argument of each function is the key `at` of the check: a window in packets, the number of a loss
+episode (counted from 1), or a start time."""

@@ -138,7 +138,7 @@ def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return a Polars expression that selects the runs with given levels of factors.
+    """Return a Polars expression that selects the runs with all of the given levels of factors.
 
     Factors without a column are ignored.
     """

@@ -180,7 +180,7 @@ def _bca_probabilities(
 def _of_resamples(statistic: Statistic, runs: Floats, rows: npt.NDArray[np.int32]) -> Floats:
     """Return the statistic of each resample; `rows` contains the indices of each resample's runs.
 
-    The resamples are made in parts, which fit into the processor's cache.
+    The resamples are computed in groups that are small enough for the processor's cache.
     """
     step = max(1, _PART // rows.shape[1])
     found: Floats = np.concatenate(

@@ -31,7 +31,7 @@ from cwndlab.stats.bootstrap import (
 def covering_mean(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs, with an interval that suits skewed values."""
+    """Return the mean over runs, with an interval that is also reliable for skewed values."""
     runs = np.asarray(values, dtype=np.float64)
     interval = mean_interval(runs, confidence=confidence, draws=draws)
     reach = _students_reach(runs, confidence)
@@ -79,7 +79,8 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Largest half-width of an interval of logarithms, to prevent overflow (a factor of 5e21)."""
+"""Upper limit for half of the width of an interval of logarithms: exp(50), a factor of 5e21. The
+limit prevents an overflow of the exponential function."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:

@@ -88,7 +88,7 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
 
 def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
-    """Return the indices of Pareto-optimal points (much throughput, little delay), by delay."""
+    """Return indices of Pareto-optimal points (much throughput, little delay), sorted by delay."""
     more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
     front: list[int] = []
     for index in np.lexsort((-more, less)):

@@ -57,7 +57,8 @@ class Program:
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
     may_share: bool = True
-    """False if connections and runs must not share the variables of the first translation unit."""
+    """False if the compiler refuses the program when its first translation unit has a variable that
+    all connections and runs share."""
 
     @property
     def sha256(self) -> str:

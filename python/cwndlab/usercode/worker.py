@@ -3,9 +3,9 @@
 Before the first request, the worker drops all rights that an algorithm does not need
 (`crates/sandbox`). The worker can compute, and can read the folders of Python and of compiled
 algorithms, but cannot open other files, open connections or start processes. A crash, a failed
-check or an endless loop ends the worker. Before the worker ends, it writes a line to standard
-error, which `cwndlab.usercode.processes` reads. The worker exits when its parent process has
-ended.
+check or an endless loop ends the worker. Before the worker ends, it writes the cause to standard
+error as one line, which `cwndlab.usercode.processes` reads. The worker exits when its parent
+process has ended.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ class WorkerRequest(Protocol):
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, which an error message names after a crash."""
+        """Source files of the algorithms in use; the error message after a crash names them."""
 
     def answer(self, send: Send, /) -> object:
-        """Execute the request and return the final answer; pass earlier parts to `send`."""
+        """Execute the request and return the final answer; `send` receives earlier parts of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ offload)."""
 
 
 def us(t_s: float) -> str:
-    """Return a time as a string in microseconds, in the format of study files."""
+    """Return a time in microseconds as it is written in a study file, such as 25000 us."""
     return f"{t_s * 1e6:.0f} us"
 
 

@@ -103,12 +103,12 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the name of the phase that follows `stay`; empty if the run ends before."""
+        """Return the name of the phase that follows `stay`; empty if the run ends during `stay`."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
     def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
-        """Return all time intervals in a phase that overlap a time window."""
+        """Return those time intervals in which a phase lasts and that overlap a time window."""
         return [
             each
             for each in self.stays
@@ -141,7 +141,7 @@ class Observation:
             raise NotReachedError(msg)
 
     def column(self, name: str, begin_s: float, end_s: float) -> NDArray[np.float64]:
-        """Return the samples of a column in a time window.
+        """Return the samples of a time series (column) in a time window.
 
         Raises:
             NotReachedError: the time window contains no sample.
@@ -155,7 +155,7 @@ class Observation:
         return np.asarray(found, dtype=np.float64)
 
     def at(self, name: str, t_s: float) -> float:
-        """Return the value of a column in its first sample at or after a given time."""
+        """Return the value of a time series (column) in the first sample at or after a time."""
         return float(self.column(name, t_s, self.end_s + 1)[0])
 
     def rate_mbit_s(self, begin_s: float, end_s: float) -> float:

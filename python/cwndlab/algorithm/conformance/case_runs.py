@@ -24,7 +24,7 @@ _SAMPLES = {"samples": "1 ms", "events": True}
 
 
 class CaseRuns(Protocol):
-    """The simulator or the kernel on which test cases execute their runs."""
+    """Executes the runs of test cases in the simulator, on this kernel or in a virtual machine."""
 
     attempts: int
     """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
