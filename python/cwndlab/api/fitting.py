@@ -83,7 +83,8 @@ def measured_flows(
     """Return, for each run, its only bulk flow.
 
     Raises:
-        MeasurementError: several flows share the link, or the run is missing or ambiguous.
+        MeasurementError: several flows share the link, a key in `run` is not the key of a run, or
+            `run` is None although the results contain several runs.
         ResultsError: the folder contains no results.
     """
     if not isinstance(results, Results) and Path(results).is_file():
@@ -258,7 +259,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return, by column name, the time series of a flow from which a link is inferred."""
+    """Map each column name to the time series of a flow from which a link is inferred."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()

@@ -78,7 +78,8 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next tasks; return a list with their future, empty without tasks."""
+                """Submit the next tasks; return their one future in a list, [] if no task is left.
+                """
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():

@@ -47,7 +47,7 @@ EVERY_PAPER = "all"
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Run the short version of the study, and write the report without figure files.",
+    help="Run the short version of the study ([quick] table); omit figure files from the report.",
 )
 @click.option(
     "--inferred",

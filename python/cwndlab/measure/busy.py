@@ -36,7 +36,8 @@ _FASTEST_QUANTILE = 0.02
 because it may be an error: an error of a clock or of a sending time, or other traffic that kept
 the link busy before a pair."""
 _FASTER_MS = 0.2
-"""Smallest difference in ms that cannot be noise of the sender's and the receiver's timers."""
+"""Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
+receiver's timers."""
 _CHANCE = 1e-4
 """Probability that a link without a busy state is mistaken for a link with a busy state."""
 _MOSTLY = 0.5

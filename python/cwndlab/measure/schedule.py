@@ -110,8 +110,8 @@ def next_run(
         missing: runs that are not finished, in order.
         place: name of the place of this computer.
         now: time by the clock of this computer.
-        done_on: number of finished runs, by cell (combination of factors) and by the day on which
-            their period began.
+        done_on: maps a cell (combination of factors) and a day to the number of the cell's finished
+            runs whose period began on this day.
     """
     waits = []
     for run in missing:

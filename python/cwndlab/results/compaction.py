@@ -182,7 +182,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write, without factors, the rows of those finished runs that the study no longer contains."""
+    """Write the rows of finished runs that the study no longer contains; omit factors' columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)

@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill in missing numbers of timeouts and recoveries in the table of flows."""
+    """Where the table of flows lacks numbers of timeouts and recoveries, use the counted ones."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):

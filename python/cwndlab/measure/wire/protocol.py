@@ -61,8 +61,8 @@ class Hello(Model):
     version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session during whose turn the new session may also measure; None requests a separate
-    turn."""
+    """Another session of the same client. While that session has the turn to measure, the new
+    session may measure, too. None: the new session waits for its own turn."""
 
 
 class Attach(Model):
