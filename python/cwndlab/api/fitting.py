@@ -178,7 +178,11 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return the content of a users file; `weighing`, `flows` or `bytes`, sets links' weights."""
+    """Return the content of a users file.
+
+    The weight of a link is the share of connections (`weighing` is `flows`) or of bytes (`bytes`)
+    that belong to the link's class of clients, divided by the number of links of this class.
+    """
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes

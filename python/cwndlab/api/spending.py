@@ -24,9 +24,9 @@ class Times:
     """Estimated computing times of further runs, if all processor cores are used."""
 
     repetition_s: float
-    """Time in seconds to run each algorithm once in each class of a population."""
+    """Time in seconds to run each algorithm once on the link of each class of users."""
     draw_s: float
-    """Time in seconds to run each algorithm once on a similar network of each class."""
+    """Time in seconds to run each algorithm once on one similar network for each class of users."""
     coexistence_s: float
     """Time in seconds of all runs in which an algorithm competes with CUBIC or with itself."""
 

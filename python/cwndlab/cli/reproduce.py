@@ -53,8 +53,8 @@ EVERY_PAPER = "all"
     "--inferred",
     "is_inferred",
     is_flag=True,
-    help="Infer the paper's network from the numbers of one variant, and predict the numbers of "
-    "the other variants.",
+    help="Infer the paper's network from its numbers for one TCP variant, and predict its numbers "
+    "for the other variants.",
 )
 def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,

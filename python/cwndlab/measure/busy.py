@@ -39,7 +39,7 @@ _FASTER_MS = 0.2
 """Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
 receiver's timers."""
 _CHANCE = 1e-4
-"""Probability that a link without a busy state is mistaken for a link with a busy state."""
+"""Accepted probability of mistaking a link without a busy state for a link with a busy state."""
 _MOSTLY = 0.5
 """Smallest share of fast packets on a busy link. The share is below 1, because retransmissions on
 the radio link delay a tenth of the packets or more."""

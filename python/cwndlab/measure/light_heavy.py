@@ -204,7 +204,10 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send the trains of a piece, or its pairs if `axis_ms` is None; a trace has no pairs."""
+        """Send the trains of a piece of the recording; if `axis_ms` is None, send pairs instead.
+
+        Only trains have a place on the time axis of the trace, so pairs need no `axis_ms`.
+        """
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,

@@ -167,7 +167,7 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest rate of a train in bits per second, including the gap after the train."""
+        """Highest mean rate of a train together with the gap after it, in bits per second."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
