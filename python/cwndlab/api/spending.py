@@ -32,7 +32,7 @@ class Times:
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
-    """Return the number of similar networks to simulate for each class of a population.
+    """Return the number of similar networks to simulate for each class of users.
 
     Args:
         budget_s: time limit for all runs.

@@ -104,7 +104,7 @@ class ClockLine:
         )
 
     def ahead_at(self, at_ns: Integers) -> npt.NDArray[np.float64]:
-        """Return by how many ns the server's clock is ahead, for times of the client's clock."""
+        """Return, for times of the client's clock, by how many ns the server's clock is ahead."""
         return self.ahead_ns + self.drift * (at_ns - self.origin_ns).astype(np.float64)
 
     def up_ns(self, packets: Transits) -> npt.NDArray[np.float64]:

@@ -70,10 +70,11 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return all runs in cycles, each of which begins with a different variant.
+    """Return all runs by repetition; in each repetition, another algorithm is measured first.
 
-    A network changes within minutes. Therefore, each cycle measures every variant once, and the
-    order of the variants rotates from cycle to cycle.
+    A network changes within minutes. Therefore, each repetition measures the compared algorithms
+    (or variants of one algorithm) directly after each other, and their order rotates from
+    repetition to repetition.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:
