@@ -113,7 +113,7 @@ def run_many(
 
     Args:
         scenarios: the scenarios; at least the first one is run.
-        traces: the contents of the traces that the scenarios name, by name.
+        traces: maps the name of each trace that the scenarios name to the trace's content.
         objects: algorithms compiled at run time; see `run`.
         stop: flag that cancels the current run; the function then returns the finished runs.
         take: function that is called repeatedly during a long run. Its arguments are the run's
@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change between two lists of logarithms, and its 95 % interval."""
+    """Return the mean change from `theirs` to `ours` (logarithms), and its 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -179,7 +179,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess the algorithm in row `choice` of `draws` on networks that are similar to the link."""
+    """Assess the algorithm in row `choice` of `draws`, whose columns are similar networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
@@ -257,8 +257,9 @@ def resolve_link(
 ) -> tuple[str | None, bool, int, Problems]:
     """Convert a link and its reverse link into the path of a scenario.
 
-    Returns four values: the path as JSON, or None; whether the reverse direction of the path is
-    limited; the one-way delay between link and server in nanoseconds; and the problems found.
+    Returns four values: the path as JSON, or None if there are errors; whether the reverse
+    direction of the path is limited; the one-way delay between link and server in nanoseconds; and
+    the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -293,7 +294,7 @@ def queue_size(
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
         server_ns: one-way delay between link and server; the default queue limit ignores it.
-        mean_bits_per_sec: mean rates of the traces that the link may name, by name.
+        mean_bits_per_sec: maps the name of each trace that the link may name to its mean rate.
     """
     rates = dict(mean_bits_per_sec)
     size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)
@@ -301,7 +302,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return key path and text of each value of a cell or Wi-Fi channel that is not a default."""
+    """Return the key path and the text of each cell or Wi-Fi value that is not a default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 

@@ -1,4 +1,4 @@
-"""Define errors that users can fix; each message names the next step.
+"""Define errors that users can fix; each message states what the user can do next.
 
 The command line prints the message without a traceback, and ends with the error's exit status.
 """

@@ -117,7 +117,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return, for each algorithm that is given as a C file, its label and the file's reference."""
+    """Map the label of each algorithm that is given as a C file to the reference to this file."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

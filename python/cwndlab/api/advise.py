@@ -49,7 +49,8 @@ class Advice:
     answers: Answers
     results: Results
     is_late: bool
-    """True if the time limit was reached before the recommended set was certain."""
+    """True if the time limit was reached before it was clear which algorithms belong to the
+    recommended set."""
 
     @property
     def decision(self) -> Decision:

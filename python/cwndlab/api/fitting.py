@@ -83,7 +83,8 @@ def measured_flows(
     """Return, for each run, its only bulk flow.
 
     Raises:
-        MeasurementError: several flows share the link, or the run is missing or ambiguous.
+        MeasurementError: several flows share the link, a key in `run` is not the key of a run, or
+            `run` is None although the results contain several runs.
         ResultsError: the folder contains no results.
     """
     if not isinstance(results, Results) and Path(results).is_file():
@@ -177,7 +178,11 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return the content of a users file; `weighing`, `flows` or `bytes`, sets links' weights."""
+    """Return the content of a users file.
+
+    The weight of a link is the share of connections (`weighing` is `flows`) or of bytes (`bytes`)
+    that belong to the link's class of clients, divided by the number of links of this class.
+    """
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes
@@ -258,7 +263,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return, by column name, the time series of a flow from which a link is inferred."""
+    """Map each column name to the time series of a flow from which a link is inferred."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()

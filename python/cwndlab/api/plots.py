@@ -115,7 +115,7 @@ class Plotter:
         """
         found = effect(compare(_Selected(self._results, factors)), factor)
         if found is None or column not in found.means:
-            missing = f'"{factor}" does not vary' if found is None else f'no run has "{column}"'
+            missing = f'"{factor}" does not vary' if found is None else f'"{column}" has no value'
             msg = f"cannot draw the effect of {factor} on {column}: {missing} in these runs"
             raise ValueError(msg)
         where = self._axes(axes)

@@ -1,4 +1,4 @@
-"""Delay the starts of flows at random, so that repetitions differ even on a fixed link."""
+"""Delay the starts of flows at random, so that repetitions differ even if the link never varies."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Results:
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """Return the causes that limit each flow's rate, with the share of time of each cause."""
+        """Return what limits each flow's rate, and for which share of the time it does so."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:

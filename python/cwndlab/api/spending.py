@@ -24,15 +24,15 @@ class Times:
     """Estimated computing times of further runs, if all processor cores are used."""
 
     repetition_s: float
-    """Time in seconds to run each algorithm once in each class of a population."""
+    """Time in seconds to run each algorithm once on the link of each class of users."""
     draw_s: float
-    """Time in seconds to run each algorithm once on a similar network of each class."""
+    """Time in seconds to run each algorithm once on one similar network for each class of users."""
     coexistence_s: float
     """Time in seconds of all runs in which an algorithm competes with CUBIC or with itself."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
-    """Return the number of similar networks to simulate for each class of a population.
+    """Return the number of similar networks to simulate for each class of users.
 
     Args:
         budget_s: time limit for all runs.

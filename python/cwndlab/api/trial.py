@@ -57,9 +57,11 @@ RUNS = "runs"
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of the file with the study of the latest partial period or return to the baseline."""
+"""Name of the file with the study of the latest part of an interrupted period, or of the latest
+return to the baseline."""
 PARTS = "part"
-"""Subfolder for the first partial period or return to the baseline; the next one uses `part-2`."""
+"""Subfolder for the first measurement that is not a whole period: a part of an interrupted period,
+or a return to the baseline. The next such measurement uses `part-2`."""
 ASSUMED_SPREAD = 0.15
 """Value of `Design.spread` if no earlier trial has measured the spread."""
 
@@ -123,9 +125,9 @@ def register(
 
     Raises:
         ArgumentError: the results do not contain the baseline.
-        ResultsError: the results do not contain an algorithm, the goal cannot be tested in a
-            trial, the challenger equals the baseline, or the simulated links do not explain the
-            measurement from which they were inferred.
+        ResultsError: the results do not contain the challenger or the default baseline, the goal
+            cannot be tested in a trial, the challenger equals the baseline, or the simulated links
+            do not explain the measurement from which they were inferred.
     """
     answers = results.answers(goal, baseline=baseline)
     decision = answers.together

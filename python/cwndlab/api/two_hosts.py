@@ -48,9 +48,10 @@ class HostPeriods:
     a run in seconds."""
     backend: RealNetwork
     folder: Path
-    """Folder for the runs of uninterrupted periods."""
+    """Folder with the results of those periods that were measured without interruption."""
     folder_of_part: Callable[[], Path]
-    """Function that returns a new folder for a partial period or a return to the baseline."""
+    """Function that returns a new folder, for a part of an interrupted period or for a return to
+    the baseline."""
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:

@@ -58,7 +58,7 @@ class RealNetwork:
     """Name of the place where this machine is; None is allowed if the study lists only one
     place."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Notes that are stored with each run."""
+    """Notes that are stored with each run, such as `weather` with the value `rain`."""
     patience_s: float = 600
     """Maximum time in seconds for which cwndlab keeps trying to reach an unreachable server."""
     is_waiting: bool = True

@@ -54,7 +54,7 @@ _HARDLY_KNOWN = 0.3
     type=click.Choice(KINDS),
     default="any",
     show_default=True,
-    help="Kind of link to consider.",
+    help="Consider only links of this kind; any considers all kinds.",
 )
 @click.option(
     "--out",

@@ -113,7 +113,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error of predicting the grand mean": _percent(
+                "mean error if all are predicted by their mean": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers within their 90 % interval": (

@@ -74,7 +74,7 @@ def preflight_command(
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Run the short version that the study's [quick] table defines.",
+    help="Run the short version of the study: its [quick] table replaces some settings.",
 )
 @results_option
 @trust_option

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Run the short version that the study's [quick] table defines.",
+    help="Run the short version of the study: its [quick] table replaces some settings.",
 )
 @click.option(
     "--dry-run", "is_dry", is_flag=True, help="List the runs and their cost without running them."
@@ -164,7 +164,7 @@ def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
 
 
 def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
-    """Return the folder of a study's results; a study's short version has a separate folder."""
+    """Return the folder of a study's results; runs with [quick] settings have a separate folder."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 

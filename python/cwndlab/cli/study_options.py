@@ -27,8 +27,8 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""Placeholders for values in help texts. The key is the option's key in a study, or the function
-that parses the value."""
+"""Maps a key of a study, or the function that parses a value, to the placeholder that stands for
+the value in help texts."""
 
 
 def study_option(

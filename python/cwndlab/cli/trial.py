@@ -305,7 +305,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """Return a logarithmic change in utility as a number of percent with a sign."""
+    """Return a change in utility, given as a logarithm, as a percentage with a sign."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 

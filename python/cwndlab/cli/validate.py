@@ -65,7 +65,7 @@ _NO_CALLS = (
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Run the short version that the study's [quick] table defines.",
+    help="Run the short version of the study: its [quick] table replaces some settings.",
 )
 @format_option
 def validate_command(  # noqa: PLR0913, PLR0917  one argument per option

@@ -50,7 +50,11 @@ class Kernel:
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
+        """Return how the kernel provides an algorithm; None if it does not.
+
+        The text is "built in", "module, loaded", or "module:" with the command that loads the
+        module.
+        """
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None

@@ -7,9 +7,9 @@ link; the second packet arrives at a link that has been idle only since the firs
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
 On a link without such a busy state, such as a wire, first and second packets have the same delays,
-and nothing is estimated. A busy state remains undetected if the link's idle state is so short that
-first packets are sometimes as fast as second packets, or if the busy state lasts longer than the
-idle time before a pair.
+and nothing is estimated. A busy state remains undetected in two cases: the idle state lasts for
+such a short time that first packets are sometimes as fast as second packets; or the busy state
+lasts longer than the idle time before a pair.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ _FASTEST_QUANTILE = 0.02
 because it may be an error: an error of a clock or of a sending time, or other traffic that kept
 the link busy before a pair."""
 _FASTER_MS = 0.2
-"""Smallest difference in ms that cannot be noise of the sender's and the receiver's timers."""
+"""Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
+receiver's timers."""
 _CHANCE = 1e-4
-"""Probability that a link without a busy state is mistaken for a link with a busy state."""
+"""Accepted probability of mistaking a link without a busy state for a link with a busy state."""
 _MOSTLY = 0.5
 """Smallest share of fast packets on a busy link. The share is below 1, because retransmissions on
 the radio link delay a tenth of the packets or more."""

@@ -2,13 +2,14 @@
 
 A packet with the delay d that leaves the client at time t arrives d + c(t) later by the server's
 clock, and a packet in the other direction seems to need d - c(t). The difference c(t) between the
-clocks changes linearly, because their oscillators run at different speeds. As in the linear program
-of Moon, Skelly and Towsley (INFOCOM 1999), but for both directions at once, c is the line for which
-the minimum delay is largest. The minimum delay is then the same in both directions: half of the
-smallest round-trip time.
+clocks changes linearly, because their oscillators run at different speeds. The method is the linear
+program of Moon, Skelly and Towsley (INFOCOM 1999), applied to both directions at once. Each
+possible line c results in an estimated delay for each packet. The method chooses the line for which
+the smallest of all these delays is as large as possible. With this line, the smallest delay is the
+same in both directions: half of the smallest round-trip time.
 
-If the smallest delays of the two directions differ, the estimated delays of one direction are too
-large, and those of the opposite direction are too small, both by half of this difference. The
+If the true smallest delays of the two directions differ, the estimated delays of one direction are
+too large, and those of the opposite direction are too small, both by half of this difference. The
 difference cannot be measured without synchronised clocks. The sum of the delays of both directions,
 and the changes of the delays, are right nevertheless.
 """
@@ -68,7 +69,8 @@ class ClockLine:
     """Time that the server's clock gains on the client's clock, as a fraction of the elapsed
     time."""
     least_ns: float
-    """Smallest delay of a packet, the same in both directions."""
+    """Smallest estimated one-way delay of a packet, in ns; the estimate is the same in both
+    directions."""
 
     @classmethod
     def of(cls, up: Transits, down: Transits) -> ClockLine:
@@ -102,7 +104,7 @@ class ClockLine:
         )
 
     def ahead_at(self, at_ns: Integers) -> npt.NDArray[np.float64]:
-        """Return by how many ns the server's clock is ahead, for times of the client's clock."""
+        """Return, for times of the client's clock, by how many ns the server's clock is ahead."""
         return self.ahead_ns + self.drift * (at_ns - self.origin_ns).astype(np.float64)
 
     def up_ns(self, packets: Transits) -> npt.NDArray[np.float64]:

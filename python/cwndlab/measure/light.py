@@ -48,8 +48,8 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, in ms on the time axis of the trace."""
     lasts_ms: float
-    """A train that was sent more than this many ms after the first train does not belong to the
-    trace."""
+    """Duration of the trace in ms. Trains that were sent later than this time after the first train
+    do not belong to the trace."""
 
     def first_packets(self) -> Transits:
         """Return the sending and arrival times of those trains' first packets that arrived."""
@@ -180,7 +180,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Return the keys of a link whose values the recording determines, with these values."""
+        """Map each key of a link that the recording determines to its value."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys

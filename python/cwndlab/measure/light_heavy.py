@@ -58,8 +58,8 @@ _MOST_LOAD = 0.3
 """Largest share of time for which trains may occupy a link."""
 _LONGEST_TRAIN_MS = 10.0
 """Longest time in ms that a train may occupy the link; trains that would take longer have fewer
-packets. Otherwise, trains would load a slow link, and in a fade, each train would queue behind the
-previous train."""
+packets. Otherwise, trains would load a slow link, and whenever the signal is weak for a while, each
+train would queue behind the previous train."""
 _PAIR_GAPS_MS = (1.0, 100.0)
 """Shortest and longest gap within a pair, in ms. The gaps are log-uniform, because a link may stay
 busy for a few milliseconds or for many."""
@@ -204,7 +204,10 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send the trains of a piece, or its pairs if `axis_ms` is None; a trace has no pairs."""
+        """Send the trains of a piece of the recording; if `axis_ms` is None, send pairs instead.
+
+        Only trains have a place on the time axis of the trace, so pairs need no `axis_ms`.
+        """
         request = protocol.Trains(
             direction=direction.wire,
             series=self._series,

@@ -70,10 +70,11 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return all runs in cycles, each of which begins with a different variant.
+    """Return all runs by repetition; in each repetition, another algorithm is measured first.
 
-    A network changes within minutes. Therefore, each cycle measures every variant once, and the
-    order of the variants rotates from cycle to cycle.
+    A network changes within minutes. Therefore, each repetition measures the compared algorithms
+    (or variants of one algorithm) directly after each other, and their order rotates from
+    repetition to repetition.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:
@@ -110,8 +111,8 @@ def next_run(
         missing: runs that are not finished, in order.
         place: name of the place of this computer.
         now: time by the clock of this computer.
-        done_on: number of finished runs, by cell (combination of factors) and by the day on which
-            their period began.
+        done_on: maps a cell (combination of factors) and a day to the number of the cell's finished
+            runs whose period began on this day.
     """
     waits = []
     for run in missing:

@@ -145,7 +145,7 @@ class Logged:
     blocks: Blocks
     """The rows of those runs for which `done` is true."""
     files: dict[str, str]
-    """SHA-256 of the files that belong to single runs, by the name of the file."""
+    """Maps the name of each file that belongs to a single run to the file's SHA-256."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:

@@ -167,7 +167,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield, for each piece of `order`, its start, its end and its runs' rows in the matrix."""
+    """Yield the start and the end of each piece of `order`, and the piece's rows of the matrix."""
     lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -182,7 +182,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write, without factors, the rows of those finished runs that the study no longer contains."""
+    """Write the rows of finished runs that the study no longer contains; omit factors' columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)

@@ -93,7 +93,7 @@ class Folder:
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of each file in the folder, by file name."""
+        """Maps the name of each file in the folder to the file's SHA-256."""
         return self.manifest.files | self.logged.files
 
     @property
@@ -213,7 +213,7 @@ def is_part(name: str) -> bool:
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
-    """Return the journals of a folder whose numbers are at least `first`, in ascending order."""
+    """Return those journals in a folder that have the number `first` or a higher one, in order."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
     except FileNotFoundError:  # another process removed the folder or a file

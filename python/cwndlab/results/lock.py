@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTION = "question.json"
-"""File with goal and baseline of `advise`, stored before its runs (`cwndlab.judge.question`)."""
+"""Name of the file in which `advise` stores its goal and its baseline before the first run (see
+`cwndlab.judge.question`)."""
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

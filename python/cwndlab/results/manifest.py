@@ -40,10 +40,10 @@ class Manifest:
 
     study: str
     files: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of each file, by the file's name relative to the folder."""
+    """Maps the name of each file, relative to the folder, to the file's SHA-256."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns that are copied from the list of runs (matrix), so that readers
-    can use the table without any other file."""
+    """Maps each table to those of its columns that are copied from the list of runs (matrix).
+    Because of these columns, readers can use the table without any other file."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 

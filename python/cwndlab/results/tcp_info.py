@@ -91,7 +91,7 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """Return the fields in one answer of the kernel, by name."""
+    """Map the name of each field in one answer of the kernel to its value."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 

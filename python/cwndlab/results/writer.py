@@ -182,7 +182,8 @@ class Writer:
         Args:
             entries: history entries of the runs; status `done` marks finished runs.
             tables: rows of the runs, in addition to the rows that `commit_part` has stored.
-            files: other files of the runs, by their names KEY/NAME.
+            files: maps the name of each other file of the runs, in the form KEY/NAME, to its
+                content.
 
         Raises:
             DiskFullError: the disk is full; no data of these runs are stored.

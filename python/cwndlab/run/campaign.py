@@ -215,7 +215,7 @@ def _named(run: Run) -> str:
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
-    """Yield one task for each run; an executor can compute the task."""
+    """Yield, for each run, the task with which an executor computes the run."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()
@@ -246,7 +246,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return the contents of a study's link files and presets, by the names of their copies.
+    """Map the name of each copy of a study's link file or preset to the content of this file.
 
     A file below the study's folder keeps its relative path in the results folder. Other files are
     renamed, and their old and new names are added to `names`. The copies are only for people to
@@ -274,7 +274,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the contents of C files by the copies' paths, and the copy's path by reference."""
+    """Map each copy's path to the C file's content, and each reference to its copy's path."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {

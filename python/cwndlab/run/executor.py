@@ -47,8 +47,8 @@ class Task:
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
     programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
-    """Algorithms that are given as files, by name. A task with such an algorithm runs in a separate
-    process."""
+    """Maps the name of each algorithm that is given as a file to this algorithm. A task with such
+    an algorithm runs in a separate process."""
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
@@ -85,8 +85,8 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the runs' files, by names of the form KEY/NAME, where KEY is the key of the
-    run."""
+    """Maps the name of each file, in the form KEY/NAME, to its content; KEY is the key of the run
+    to which the file belongs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Part:
     key: str
     tables: Mapping[str, Table] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """For each file name, the data to append to this file."""
+    """Maps the name of each file to the data that are appended to this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Note:
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the files, by their names in the folder of results."""
+    """Maps the name of each file in the folder of results to the file's content."""
 
 
 class Executor(Protocol):
@@ -127,7 +127,8 @@ def compute(
 
     Args:
         tasks: the tasks.
-        objects: compiled shared objects and source files of the tasks' algorithms, by name.
+        objects: maps the name of each algorithm of the tasks to its compiled shared object and its
+            source file.
         stop: flag that cancels the batch; the batch then contains the runs finished so far.
         take: function that is called with parts of a long run's recordings, so that they can be
             written early.
@@ -206,7 +207,7 @@ class Compute:
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
-    """Compiled files and source files of the task's algorithms, by name."""
+    """Maps the name of each algorithm of the task to its compiled file and its source file."""
 
     @property
     def files(self) -> str:

@@ -110,7 +110,10 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the 99th percentile, in µs, of packets' lateness in the worst run, or ""."""
+    """Return how late, in µs, packets left the emulated link in the worst run; "" if unknown.
+
+    The lateness of a run is the 99th percentile over its packets.
+    """
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""

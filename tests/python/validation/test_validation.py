@@ -127,7 +127,7 @@ def test_runs_are_judged_by_all_of_their_flows_together(tmp_path: Path) -> None:
     done = Validation(simulated, measured, [reno, cubic])
     page = write_page(done, replays, tmp_path / "page.html")
     text = page.read_text(encoding="utf-8")
-    assert "1 of 2 agree" in text
+    assert "1 of 2 settings agree" in text
     assert "12,345" in text
     assert "at most 40 &micro;s late" in text
     assert 'class="differs"' in text

@@ -36,7 +36,7 @@ class RecordingExecutor(KernelExecutor):
         super().__init__()
         self._algorithm = algorithm
         self.calls = pl.DataFrame()
-        """Recorded calls of the last run (see `call_table`)."""
+        """Calls of the sender's hooks in the last run, in the form that `call_table` returns."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""

@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill in missing numbers of timeouts and recoveries in the table of flows."""
+    """Put the counted timeouts and recoveries where the table of flows has no such number."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):

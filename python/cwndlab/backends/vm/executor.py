@@ -48,7 +48,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` are the algorithms that runs load, by their names in the kernel.
+        `programs` maps the kernel's name of each algorithm that runs load to the algorithm.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
@@ -114,7 +114,7 @@ class GuestNames(KernelNames):
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
-        """The algorithms to load, by their names in the kernel."""
+        """Maps the kernel's name of each algorithm that runs load to the algorithm."""
 
     def _is_ours(self, asked: str) -> bool:
         if asked.startswith(OURS):

@@ -99,7 +99,7 @@ class StockKernel:
         return None
 
     def files(self) -> Mapping[str, bytes]:
-        """Return the contents of the kernel's files, by file name.
+        """Map the name of each file of the kernel to the file's content.
 
         Raises:
             KernelRunError: a file is missing, or has changed since the kernel was added.

@@ -119,7 +119,7 @@ def _link(found: Attributes) -> dict[str, Any]:
 
 
 def links() -> list[dict[str, Any]]:
-    """Return name, MTU, state and other properties of each interface, in the form of `link`."""
+    """Return name, MTU, state and other properties of each interface, as `link` returns them."""
     head = _LINK.pack(0, 0, 0, 0, 0)
     answers = ask(socket.NETLINK_ROUTE, _GET_LINK, head, is_dump=True)
     return [_link(attributes(answer[_LINK.size :])) for answer in answers]

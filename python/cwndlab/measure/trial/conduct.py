@@ -41,7 +41,7 @@ period began, or None if the period may continue."""
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a trial that is still to be measured.
+    """A step of a trial that has not been measured yet.
 
     A step is a period, a part of a period, or a return to the baseline.
     """
@@ -53,8 +53,8 @@ class Step:
     is_return: bool = False
     """True if the step returns to the baseline, to check whether the challenger did harm."""
     drain_s: float = 0.0
-    """Time in seconds for which queues drain before the step begins; not included in the
-    duration."""
+    """Time in seconds for which queues drain before the step begins; `duration_s` does not include
+    this time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,15 @@ _SUSPICION = 2 / 3
 """A finished period is suspected of harm if it exceeds this fraction of a limit.
 
 The fraction is below 1, because the period is compared with earlier periods, during which the
-conditions of the network may have been different. A return to the baseline then decides, with the
-whole limit. The value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
+conditions of the network may have been different. If a period is suspected, the trial returns to
+the baseline, and `harm_after_return` checks whether the period did harm; that check uses the limits
+themselves instead of this fraction. The value was chosen by simulation, see
+docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
-"""Factor by which a limit is multiplied if a period is compared with the mean of a return to the
-baseline and earlier periods. The factor is above 1, because the conditions of the network may have
-changed since the earlier periods."""
+"""Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
+the baseline: its outcome in a return, and its outcome in earlier periods. The factor is above 1,
+because the conditions of the network may have changed since the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Guardrails:
 
     rtt_ratio: float = 2.5
     """Largest allowed ratio of two 95th percentiles of the RTT: the tested algorithm's divided by
-    the baseline's. A baseline below 20 ms counts as 20 ms."""
+    the baseline's. If the baseline's percentile is below 20 ms, 20 ms is used instead."""
     goodput_ratio: float = 0.4
     """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
@@ -75,7 +77,7 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return the harm to the flows of a period as text, or None if there is no harm."""
+        """Describe how a period exceeds a limit compared with `baseline`; None if it does not."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(
@@ -89,11 +91,12 @@ class Guard:
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        There is harm if `now` exceeds a limit compared with the return `back`. There is also harm
-        if `now` exceeds 1.5 times a limit compared with the geometric mean of the return and the
-        earlier periods `before`: the return alone is not sufficient, because a queue that the
-        tested algorithm left behind can disturb its start. If the return has no data, the earlier
-        periods decide.
+        First, the period `now` is compared with the return `back`: if it exceeds a limit, there is
+        harm. Otherwise, it is compared with the geometric mean of the return and the earlier
+        periods `before`: if it exceeds 1.5 times a limit, there is harm, too. The second comparison
+        is necessary, because a queue that the tested algorithm left behind can disturb the start of
+        the return. If no connection carried enough data during the return, `now` is only compared
+        with the earlier periods: if it exceeds a limit, there is harm.
         """
         if not back.flows:
             return self.harm_of_period(now, before)
@@ -105,7 +108,7 @@ class Guard:
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
-    """Return an outcome that contains, for each measured quantity, the median over periods."""
+    """Return an outcome whose goodput, RTT and losses are the medians over the given outcomes."""
 
     def median(name: str) -> float:
         return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))

@@ -68,7 +68,8 @@ class PeriodTraffic:
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
         """Sample all connections.
 
-        If `counts` is false, the measurements are ignored, and only the state is noted.
+        If `counts` is false, as during the wash-out, this sample is not part of the measurement:
+        its counters are only the start values for the measurement.
         """
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:

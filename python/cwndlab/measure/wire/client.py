@@ -293,7 +293,7 @@ class Session:
         return far_results if is_cut_short else self.ask(protocol.Finish())["flows"]
 
     def _states(self, ends: dict[int, FlowEnd]) -> dict[int, dict[str, int]]:
-        """Return the state of each flow's sender, which may be the client or the server."""
+        """Map each flow's number to some TCP_INFO fields of its sender (client or server)."""
         far = {int(n): state for n, state in self.ask(protocol.Progress())["flows"].items()}
         return {number: far.get(number) or end.state() for number, end in ends.items()}
 

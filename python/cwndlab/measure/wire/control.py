@@ -133,7 +133,7 @@ class SessionControl:
         return {"now_ns": now_ns()}
 
     def _progress(self) -> dict[str, Any]:
-        """Return the state of the flows that this computer sends."""
+        """Return some fields of TCP_INFO of each flow that this computer sends."""
         flows = self._session.flows.items()
         return {
             "flows": {

@@ -26,7 +26,7 @@ def wait_for(
 ) -> bool:
     """Wait until all flows are done or their time is over.
 
-    Return True if the flows must end early.
+    Return True if `ends_early` demands that all flows end before their time is over.
 
     Args:
         ends: this computer's ends of the flows.

@@ -24,7 +24,7 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket; the socket's timeout ends the transfer in time."""
+    """The transfer of one file over a socket; the transfer ends when `is_over` returns true."""
 
     connection: socket.socket
     file_bytes: int

@@ -31,7 +31,8 @@ _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Names of cwndlab's algorithms that connections have used so far, by their names in the kernel."""
+"""Maps the kernel's name of each algorithm of cwndlab that connections have used so far to
+cwndlab's name of this algorithm."""
 _STATE = ("bytes_acked", "busy_time_us", "rtt_us", "min_rtt_us", "segs_out", "total_retrans")
 _LINGER_NONE = struct.pack("ii", 1, 0)
 

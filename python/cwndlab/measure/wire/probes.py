@@ -48,7 +48,7 @@ class Clock:
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Estimate the clock offset from the fastest probe, or None if no probe was answered."""
+        """Return the clock offset that the fastest probe shows; None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)

@@ -61,8 +61,8 @@ class Hello(Model):
     version: Literal[3] = 3
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session during whose turn the new session may also measure; None requests a separate
-    turn."""
+    """Another session of the same client. While that session has the turn to measure, the new
+    session may measure, too. None: the new session waits for its own turn."""
 
 
 class Attach(Model):
@@ -167,7 +167,7 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest rate of a train in bits per second, including the gap after the train."""
+        """Highest mean rate of a train together with the gap after it, in bits per second."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 

@@ -290,7 +290,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Process received datagrams: answer probes, count data, use reports, ignore all others."""
+        """Answer received probes, count data, give reports to the sender, ignore the rest."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)

@@ -17,7 +17,10 @@ class Turns:
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Queue a session, wait at most `for_s` seconds, and count the sessions ahead of it."""
+        """Queue a session, and wait until it is first; return how many sessions are ahead of it.
+
+        The wait ends after `for_s` seconds at the latest.
+        """
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):
             return 0
