@@ -222,7 +222,8 @@ def run(
             msg = f"{file} does not compile: {command[0]} {error}"
             raise BrokenAlgorithmError(msg) from None
         except OSError as error:
-            msg = f"{file} does not compile: {command[0]} cannot be started ({error.strerror or error})"
+            cause = error.strerror or error
+            msg = f"{file} does not compile: {command[0]} cannot be started ({cause})"
             raise BrokenAlgorithmError(msg) from None
     chosen: bytes = messages if status or wants_messages else output
     text = chosen.decode("utf-8", "replace")
