@@ -169,7 +169,7 @@ impl LinuxEndpoint {
         self.timer.probes_out = 0;
         self.take_echo(segment);
         self.receiver.grow_window_into_room(segment.payload);
-        self.receiver.keep_next_beyond_hole(segment.end_seq());
+        self.receiver.keep_next_beyond_hole(self.sk.rcv_nxt, segment.end_seq());
         self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
         self.check_ack(true);
         self.note_phase();

@@ -112,6 +112,9 @@ pub struct ReceiveSettings {
     /// Number of full segments that auto-tuning adds to twice the data of a round trip
     /// (`tcp_rcv_space_adjust`); none since Linux 6.16.
     pub receive_buffer_headroom_pkts: u32,
+    /// Whether the receive buffer has room for data that arrived out of order, too: it is enlarged
+    /// when they arrive (`tcp_rcvbuf_grow` in `tcp_data_queue_ofo`, Linux 6.16).
+    pub receive_buffer_counts_reordered: bool,
 }
 
 /// Settings for segments that are passed to the host together.

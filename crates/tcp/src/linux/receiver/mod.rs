@@ -197,10 +197,18 @@ impl Receiver {
 
     /// Stores data that continue the newest block beyond a hole and end before `end`.
     #[inline]
-    pub(crate) fn keep_next_beyond_hole(&mut self, end: u32) {
+    pub(crate) fn keep_next_beyond_hole(&mut self, rcv_nxt: u32, end: u32) {
         self.window.is_old = true;
         self.out_of_order.extend_last(end);
         self.sacks.extend_newest(end);
+        self.note_reordered(rcv_nxt);
+    }
+
+    /// Tells auto-tuning where the data out of order end.
+    #[inline]
+    fn note_reordered(&mut self, rcv_nxt: u32) {
+        let bytes = self.out_of_order.bytes_beyond(rcv_nxt);
+        self.tuning.note_reordered(&mut self.window, self.advmss, bytes);
     }
 
     /// Reads the payload accepted by [`Receiver::hold_next`].
@@ -229,6 +237,7 @@ impl Receiver {
                 self.sacks.note_duplicate(known.start, known.end);
             }
             self.sacks.note_block(seq, end);
+            self.note_reordered(rcv_nxt);
             return (Arrival::OutOfOrder { free_bytes }, rcv_nxt);
         }
         if before(seq, rcv_nxt) {
@@ -242,6 +251,7 @@ impl Receiver {
         if had_gap {
             rcv_nxt = self.out_of_order.take(rcv_nxt, &mut self.queue);
             self.sacks.forget_below(rcv_nxt, self.out_of_order.is_empty());
+            self.tuning.reordered_bytes = self.out_of_order.bytes_beyond(rcv_nxt);
         }
         let has_filled_gap = had_gap && self.out_of_order.is_empty();
         (Arrival::InOrder { has_filled_gap, free_bytes }, rcv_nxt)

@@ -185,6 +185,11 @@ impl Reassembly {
         self.blocks.last().is_some_and(|block| block.end == seq)
     }
 
+    /// Number of bytes from `rcv_nxt` to the end of the last block; 0 without a block.
+    pub(crate) fn bytes_beyond(&self, rcv_nxt: u32) -> u32 {
+        self.blocks.last().map_or(0, |block| block.end.wrapping_sub(rcv_nxt))
+    }
+
     /// Stores a segment that starts where the last block ends.
     pub(crate) fn extend_last(&mut self, end: u32) {
         let Some(last) = self.blocks.last_mut() else { return };

@@ -25,11 +25,18 @@ pub(crate) struct BufferTuning {
     round_start_us: u64,
     /// Number of full segments for which there is room beside twice the data of a round trip.
     headroom_pkts: u32,
+    counts_reordered: bool,
+    /// Number of bytes from the first gap to the end of the data beyond it; 0 without a gap.
+    pub(super) reordered_bytes: u32,
 }
 
 impl BufferTuning {
     pub(crate) fn new(settings: &LinuxSettings) -> Self {
-        Self { headroom_pkts: settings.receive.receive_buffer_headroom_pkts, ..Self::default() }
+        Self {
+            headroom_pkts: settings.receive.receive_buffer_headroom_pkts,
+            counts_reordered: settings.receive.receive_buffer_counts_reordered,
+            ..Self::default()
+        }
     }
 
     /// Starts the first round trip, for which `round_bytes` bytes are assumed.
@@ -108,6 +115,16 @@ impl BufferTuning {
         self.copied += bytes - first_bytes;
     }
 
+    /// `tcp_rcvbuf_grow` for data that arrived out of order and end `bytes` after the first gap:
+    /// makes room for them beside twice the data of a round trip, if they count.
+    #[inline]
+    pub(crate) fn note_reordered(&mut self, window: &mut Window, mss: u32, bytes: u32) {
+        self.reordered_bytes = bytes;
+        if self.counts_reordered {
+            window.enlarge_buffer((u64::from(self.round_bytes) << 1) + u64::from(bytes), mss);
+        }
+    }
+
     /// `tcp_rcv_space_adjust`. The `unread` bytes arrived too late to count.
     fn end_round(&mut self, window: &mut Window, mss: u32, unread: u64, now_us: u64) {
         let copied = (self.copied - self.round_start).saturating_sub(unread);
@@ -118,6 +135,9 @@ impl BufferTuning {
             let growth =
                 wanted * u64::from(copied - self.round_bytes) / u64::from(self.round_bytes.max(1));
             wanted += growth << 1;
+            if self.counts_reordered {
+                wanted += u64::from(self.reordered_bytes);
+            }
             window.enlarge_buffer(wanted, mss);
             self.round_bytes = copied;
         }
@@ -175,6 +195,25 @@ mod tests {
         tuning.take_echo(1, 41, true);
         tuning.note_read(&mut window, 1_448, 100, 100, 100, 140_000);
         assert!(window.free_bytes(0) > 2 * 400_000);
+    }
+
+    #[test]
+    fn data_beyond_a_gap_have_room_where_they_count() {
+        let enlarged = |profile: &str| {
+            let profile = Profile::by_name(profile).expect("exists");
+            let settings = profile.linux().expect("linux");
+            let mut window = Window::new(settings);
+            window.begin(1, 1_448);
+            let mut tuning = BufferTuning::new(settings);
+            tuning.begin(window.open(1_448, 10), 0);
+            let before = window.free_bytes(0);
+            tuning.note_reordered(&mut window, 1_448, 400_000);
+            window.free_bytes(0) - before
+        };
+        assert_eq!(enlarged("linux-6.12"), 0);
+        // Twice the ten segments that are assumed for the first round trip.
+        let expected = 400_000 + 2 * 14_480 - 65_536;
+        assert!(enlarged("linux-6.18").abs_diff(expected) < 1_448);
     }
 
     #[test]
