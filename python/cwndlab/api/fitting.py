@@ -57,13 +57,13 @@ def fit(
             JSON output of iperf3, a log of `ss -tin`, a packet capture or a table.
         run: key of the run, or keys of several runs on the same path. None is allowed if the
             results contain only one run.
-        family: family of the links: `any`, `wire`, `cell` or `wifi`.
+        family: links to try: `wire` for wired links, `cell`, `wifi`, or `any` for all of these.
         seed: random seed.
         jobs: number of parallel simulations. If None, one simulation per processor core.
         on_points: function that is called with the number of finished simulations.
 
     Raises:
-        ArgumentError: `results` is neither results nor a path, or `jobs` is not a number of runs.
+        ArgumentError: `results` is neither results nor a path, or `jobs` is below 1.
         MeasurementError: the link cannot be inferred from the run; the message names the reason.
         ResultsError: the folder contains no results.
     """

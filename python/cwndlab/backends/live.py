@@ -162,7 +162,7 @@ class LiveExecutor:
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
-        """Measure, one by one, the runs that can be measured at this place.
+        """Measure, one by one, the runs that can be measured from where this computer is now.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long, or one of the two machines

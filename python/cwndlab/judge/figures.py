@@ -99,7 +99,7 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a dictionary of study keys and values that set numbers of the link to `values`."""
+        """Return the study keys, with their values, that give the link the numbers in `values`."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")

@@ -73,7 +73,7 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return a train's number of full-size packets if each occupies the link for `packet_ms`."""
+    """Return the number of full-size packets of a train; each occupies the link for `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 

@@ -188,7 +188,7 @@ class StudyDefinition:
 
     @property
     def is_short(self) -> bool:
-        """True if the study has all settings of its table `[quick]`, which make it shorter."""
+        """True if the settings of the table `[quick]`, which shorten the study, are in effect."""
         short = self.document.get("quick", {})
         return bool(short) and _merge(self.document, short) == self.document
 
