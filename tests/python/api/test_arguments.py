@@ -162,7 +162,7 @@ def test_a_query_that_returns_no_table_is_refused(folder: Path, query: Any) -> N
         ({"link": LINK, "budget_s": -1}, "budget_s = -1: write a number of seconds"),
         ({"link": LINK, "budget_s": float("nan")}, "budget_s = nan"),
         ({"link": LINK, "direction": "x"}, "direction = 'x': write \"downlink\" or"),
-        ({"link": LINK, "folder": 3}, "folder = 3: write the path"),
+        ({"link": LINK, "folder": 3}, "folder = 3: give the path"),
         ({"link": LINK, "goal": None}, 'unknown goal "None"'),
         ({"link": LINK, "algorithms": "nope"}, 'unknown algorithm "nope"'),
     ],
