@@ -48,7 +48,9 @@ def test_what_cannot_be_tried_is_refused(simulated: Results) -> None:
         register(simulated, "bbr", "cubic", Design())
     with pytest.raises(ResultsError, match="name another algorithm with --challenger"):
         register(simulated, "cubic", "cubic", Design())
-    with pytest.raises(ResultsError, match="add --goal throughput, --goal balance or --goal latency"):
+    with pytest.raises(
+        ResultsError, match="add --goal throughput, --goal balance or --goal latency"
+    ):
         register(simulated, "reno", "cubic", Design(), "stability")
     with pytest.raises(ResultsError, match="set the number of blocks with --blocks"):
         register(simulated, "reno", "cubic", Design(spread=1000.0), "throughput")
