@@ -28,7 +28,7 @@ LOAD_BYTES = 1_470
 """Payload of a packet of the load."""
 LOAD_HEADER_BYTES = 28
 PING_BYTES = 47
-"""An IPv4 packet with an echo request whose content is the time in nanoseconds."""
+"""An IPv4 packet with an echo request."""
 PHASES = 50
 """Number of equally spaced times, relative to the load, at which an answer reaches the link."""
 PRIORITY = 5
@@ -87,6 +87,9 @@ def ping(port: int, load_mbit_s: float, rate_mbit_s: float) -> None:
     end = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     end.setsockopt(SOL_RAW, ICMP_FILTER, struct.pack("I", ~(1 << ECHO_REPLY) & 0xFFFFFFFF))
     end.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    end.connect((host, 0))
+    requests = [echo_request(number) for number in range(COUNT)]
+    sent_ns = [0] * COUNT
     rtts_ms: list[float] = []
     heard_ms: list[float] = []
 
@@ -94,14 +97,14 @@ def ping(port: int, load_mbit_s: float, rate_mbit_s: float) -> None:
         while True:
             packet, told, _, _ = end.recvmsg(2048, socket.CMSG_SPACE(TIMESPEC.size))
             now_ns = time.time_ns()
-            sent_ns = int(packet[IP_HEADER_BYTES + ICMP_HEADER.size :])
+            number = ICMP_HEADER.unpack_from(packet, IP_HEADER_BYTES)[-1]
             seconds, nanoseconds = TIMESPEC.unpack(told[0][2])
-            rtts_ms.append((seconds * 10**9 + nanoseconds - sent_ns) / 1e6)
-            heard_ms.append((now_ns - sent_ns) / 1e6)
+            rtts_ms.append((seconds * 10**9 + nanoseconds - sent_ns[number]) / 1e6)
+            heard_ms.append((now_ns - sent_ns[number]) / 1e6)
 
     threading.Thread(target=hear, daemon=True).start()
     # The first echo is slower and not counted: the kernel has not looked up its route yet.
-    end.sendto(echo_request(0), (host, 0))
+    end.send(requests[0])
     time.sleep(0.2)
     turns = []
     for _ in range(TURNS):
@@ -112,7 +115,9 @@ def ping(port: int, load_mbit_s: float, rate_mbit_s: float) -> None:
             wait_s = began + number * INTERVAL_S - time.monotonic()
             if wait_s > 0:
                 time.sleep(wait_s)
-            end.sendto(echo_request(number), (host, 0))
+            request = requests[number]
+            sent_ns[number] = time.time_ns()
+            end.send(request)
         time.sleep(PAUSE_S)
         found = {"sent": COUNT, "answered": len(rtts_ms)}
         values = {"rtt_ms": percentiles(rtts_ms), "heard_ms": percentiles(heard_ms)}
@@ -122,8 +127,8 @@ def ping(port: int, load_mbit_s: float, rate_mbit_s: float) -> None:
 
 
 def echo_request(number: int) -> bytes:
-    """Return an echo request that contains the time of sending (RFC 792)."""
-    content = str(time.time_ns()).encode()
+    """Return the echo request with this sequence number (RFC 792)."""
+    content = bytes(PING_BYTES - IP_HEADER_BYTES - ICMP_HEADER.size)
     header = ICMP_HEADER.pack(ECHO_REQUEST, 0, 0, os.getpid() & 0xFFFF, number)
     return header[:2] + struct.pack("!H", checksum(header + content)) + header[4:] + content
 
