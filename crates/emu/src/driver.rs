@@ -28,6 +28,12 @@ const TOO_LATE: Duration = Duration::from_micros(200);
 /// Maximum wait while incoming packets do not wake the loop: everything that departs within
 /// [`SPAN`] has been written, and a later frame may be held for [`PATIENCE`].
 const LONGEST_BUSY_WAIT: Duration = Duration::from_nanos(PATIENCE.as_nanos() + SPAN.as_nanos());
+/// Time before a departure from which the loop no longer sleeps, because a sleep ends some
+/// microseconds late.
+const VIGIL: Duration = Duration::from_micros(40);
+/// The loop sleeps until a departure that follows the last one sooner than this: it never spends
+/// more than [`VIGIL`] out of this time without sleep.
+const RARE: Duration = Duration::from_millis(1);
 /// Maximum wait in all other cases, so that the loop notices a stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
@@ -118,6 +124,7 @@ pub struct Emulator<L, T> {
     outlets: Vec<Outlet>,
     counts: Counts,
     last_arrival: Time,
+    last_departure: Time,
     keeps_awake: bool,
 }
 
@@ -145,6 +152,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             tap,
             counts: Counts::default(),
             last_arrival: Time::ZERO,
+            last_departure: Time::ZERO,
             keeps_awake: true,
         }
     }
@@ -199,6 +207,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
             let (poll, most) = if has_slept {
                 (&nothing, most.min(LONGEST_BUSY_WAIT))
+            } else if self.keeps_awake && next >= self.last_departure + RARE {
+                (&packets, most.saturating_sub(VIGIL).min(LONGEST_WAIT))
             } else {
                 (&packets, most.min(LONGEST_WAIT))
             };
@@ -308,7 +318,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     /// Writes the deliveries that are ready at a port; returns the time of the last write, or
     /// `None` without a write.
     fn write(&mut self, port: usize, clock: Clock) -> Option<Time> {
-        let Self { outlets, tuns, tap, counts, .. } = self;
+        let Self { outlets, tuns, tap, counts, last_departure, .. } = self;
         let (outlet, tun) = (outlets.get_mut(port)?, tuns.get(port)?);
         if !outlet.is_ready() {
             return None;
@@ -317,6 +327,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         outlet.write(|delivery| {
             let actual = clock.now();
             last = Some(actual);
+            *last_departure = actual;
             counts.handle_delivery(actual, delivery);
             if !delivery.write(tun) {
                 counts.refused += delivery.frames().len() as u64;
