@@ -144,7 +144,7 @@ export class Controls {
     const row = document.createElement("label");
     row.className = "slider";
     const name = document.createElement("span");
-    name.textContent = "Flow beside";
+    name.textContent = "Competing flow";
     const list = document.createElement("select");
     list.append(new Option("none", "", false, this.setting.beside === ""));
     for (const { name: other } of data.algorithms) {

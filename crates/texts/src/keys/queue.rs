@@ -58,7 +58,7 @@ pub(crate) static EARLY_DISCARD: Table = Table {
             "at_packets",
             "at_packets",
             COUNT,
-            "queue length from which single arriving packets \
+            "queue length at and above which individual arriving packets \
             are discarded",
         ),
         needed(

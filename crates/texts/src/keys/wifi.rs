@@ -327,7 +327,8 @@ pub(crate) static INTERFERENCE: Table = Table {
             "share",
             "share_ppb",
             PPB,
-            "share of the time in which the other network transmits on an otherwise idle channel",
+            "share of time during which the other network transmits if the channel is otherwise \
+             idle",
         ),
     ],
 };
@@ -383,8 +384,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "rts_threshold",
             "rts_threshold_bytes",
             FEW_BYTES,
-            "frame size from which an exchange of RTS and CTS precedes each frame; if absent, RTS \
-             and CTS are not used",
+            "smallest size of frames that are preceded by an exchange of RTS and CTS; if absent, \
+             RTS and CTS are not used",
         ),
         optional(
             "attempts",
@@ -413,8 +414,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether a sender informs the receiver, in a block ACK request, when it drops \
-             packets that it has already sent, because they exceed queue_time, as in ns-3",
+            "whether, as in ns-3, a sender informs the receiver in a block ACK request that it has \
+             dropped packets which were already sent but then exceeded queue_time",
         ),
         optional(
             "beacons",

@@ -30,8 +30,8 @@ static RED: Table = Table {
             "max",
             "max_bytes",
             BYTES,
-            "average queue length from which every packet is marked or dropped, unless gentle is \
-             true",
+            "average queue length at and above which every packet is marked or dropped, unless \
+             gentle is true",
         ),
         usual(
             "max_probability",
@@ -177,7 +177,12 @@ static BUNCHED_JITTER: Table = Table {
     name: "BunchedJitter",
     about: "Packets arrive in bunches: each packet waits for the next multiple of a period.",
     kind: Some("bunched"),
-    keys: &[needed("period", "period_ns", TIME_ABOVE_0, "time from one bunch to the next")],
+    keys: &[needed(
+        "period",
+        "period_ns",
+        TIME_ABOVE_0,
+        "time from one bunch of packets to the next bunch",
+    )],
 };
 
 static LATE_REORDER: Table = Table {
@@ -518,8 +523,9 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
-         uplink changes by the same number of decibels",
+        "mean signal to interference and noise ratio in the downlink of a cell; relative to the \
+         preset, the ratio in the uplink changes by the same number of decibels as the ratio in \
+         the downlink",
     ),
     optional(
         "speed",
