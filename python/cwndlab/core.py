@@ -113,7 +113,7 @@ def run_many(
 
     Args:
         scenarios: the scenarios; at least the first one is run.
-        traces: maps the name of each trace that the scenarios name to the trace's content.
+        traces: the content of each trace that the scenarios use; each key is a trace's name.
         objects: algorithms compiled at run time; see `run`.
         stop: flag that cancels the current run; the function then returns the finished runs.
         take: function that is called repeatedly during a long run. Its arguments are the run's
@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the mean change from `theirs` to `ours` (logarithms), and its 95 % interval."""
+    """Return the relative change from `theirs` to `ours`, both logarithms, and a 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -258,8 +258,8 @@ def resolve_link(
     """Convert a link and its reverse link into the path of a scenario.
 
     Returns four values: the path as JSON, or None if there are errors; whether the reverse
-    direction of the path is limited; the one-way delay between link and server in nanoseconds; and
-    the problems found.
+    direction has its own rate and queue; the one-way delay between link and server in nanoseconds;
+    and the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files

@@ -180,8 +180,9 @@ def clients_population(
 ) -> dict[str, Any]:
     """Return the content of a users file.
 
-    The weight of a link is the share of connections (`weighing` is `flows`) or of bytes (`bytes`)
-    that belong to the link's class of clients, divided by the number of links of this class.
+    The weight of a link is the share of connections (if `weighing` is `flows`) or of bytes (if it
+    is `bytes`) that belong to the link's class of clients, divided by the number of links of this
+    class.
     """
     users = []
     for each, found in clients:

@@ -53,7 +53,7 @@ _FEW = 3  # repetitions of a mix of flows, which the report shows and no decisio
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """The studies that show which algorithm suits one network, or users with several networks."""
+    """The studies that show which algorithm suits one network, or the networks of many users."""
 
     goal: Goal
     baseline: str

@@ -225,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
-        """Decide which algorithm is best, for each setting and direction and for all combined.
+        """Decide which algorithm is best for each setting and direction, and over all of them.
 
         The arguments and the errors are the same as for `verdict`.
         """

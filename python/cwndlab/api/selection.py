@@ -10,7 +10,7 @@ from cwndlab.errors import ArgumentError, UnknownNameError
 
 
 def rows_where(frame: pl.DataFrame, where: dict[str, object]) -> pl.DataFrame:
-    """Return the rows that match `where`, which gives a value or a list of values by column.
+    """Return the rows that match `where`, which maps column names to a value or a list of values.
 
     Raises:
         UnknownNameError: `where` names a column that the table does not have.

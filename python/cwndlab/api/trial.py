@@ -57,8 +57,8 @@ RUNS = "runs"
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of the file with the study of the latest part of an interrupted period, or of the latest
-return to the baseline."""
+"""Name of a file that contains a study: the study of the latest part of an interrupted period, or
+the study of the latest return to the baseline."""
 PARTS = "part"
 """Subfolder for the first measurement that is not a whole period: a part of an interrupted period,
 or a return to the baseline. The next such measurement uses `part-2`."""
@@ -133,8 +133,8 @@ def register(
     decision = answers.together
     if not decision.is_explained:
         msg = (
-            f"{results.path}: the simulated links do not explain the measurement, so the "
-            "probability of their predictions is unknown; compare the algorithms with "
+            f"{results.path}: the simulated links do not explain the measurement, so it is "
+            "unknown how probable a prediction from these links is; compare the algorithms with "
             "`cwndlab live` instead"
         )
         raise ResultsError(msg)
@@ -306,7 +306,10 @@ class TrialState:
 
     @property
     def returns(self) -> list[MeasuredPeriod]:
-        """The returns to the baseline, which do not count towards the measured change."""
+        """The periods in which the trial returned to the baseline to check for harm.
+
+        These periods do not count towards the measured change.
+        """
         return [each for each in self.periods if each.checks]
 
 

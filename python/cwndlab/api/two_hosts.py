@@ -50,8 +50,8 @@ class HostPeriods:
     folder: Path
     """Folder with the results of those periods that were measured without interruption."""
     folder_of_part: Callable[[], Path]
-    """Function that returns a new folder, for a part of an interrupted period or for a return to
-    the baseline."""
+    """Function that names a new folder. The folder is for the results of a part of an interrupted
+    period, or of a switch back to the baseline."""
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:

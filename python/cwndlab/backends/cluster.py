@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next tasks; return their future in a list, or [] without tasks."""
+                """Submit the next batch of tasks; return [its future], or [] without tasks."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():

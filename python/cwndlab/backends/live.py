@@ -113,8 +113,9 @@ class RealNetwork:
         if self.place is None and len(places) == 1:
             return places[0]
         if self.place not in places:
-            wrong = "" if self.place is None else f"no place {self.place}, but "
-            msg = f"the study has {wrong}the places {', '.join(places)}; select one with --place"
+            wrong = "" if self.place is None else f"there is no place {self.place}; "
+            known = ", ".join(places)
+            msg = f"{wrong}the study has the places {known}; select one with --place"
             raise StudyError([msg])
         return self.place
 

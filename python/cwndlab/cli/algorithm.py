@@ -107,7 +107,7 @@ def algorithm_show(
     if parameters:
         print_rows(parameters, output_format)
         key = parameters[0]["parameter"]
-        say("", f"  to set one in a study: [parameters.{entry.name}], {key} = ...", "")
+        say("", f"  to set a parameter in a study: [parameters.{entry.name}], {key} = ...", "")
     else:
         say("  no parameters", "")
     say(prose(f"  hooks: {', '.join(entry.hooks)}"))

@@ -54,7 +54,7 @@ _HARDLY_KNOWN = 0.3
     type=click.Choice(KINDS),
     default="any",
     show_default=True,
-    help="Consider only links of this kind; any considers all kinds.",
+    help="Consider only links of this kind; `any` selects all kinds.",
 )
 @click.option(
     "--out",
@@ -235,8 +235,9 @@ def _next(found: Fit) -> list[str]:
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
         f"  {best.command()}",
-        "  would lower the recommended algorithm's expected loss of power, compared with the best",
-        f"  algorithm, from {before:.2g} to {after:.2g} % (power: goodput / 95th percentile RTT)",
+        "  would help to recommend a better algorithm. The power of the recommended algorithm is",
+        f"  expected to be {before:.2g} % below that of the best algorithm; with this measurement,",
+        f"  it would be {after:.2g} % below (power: goodput / 95th percentile RTT)",
     ]
 
 

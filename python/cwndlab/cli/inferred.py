@@ -113,7 +113,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error if all are predicted by their mean": _percent(
+                "mean error if each number is predicted by the mean for its metric": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers within their 90 % interval": (
@@ -140,7 +140,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return the number of shuffled fits whose mean error does not exceed the error of `fit`."""
+    """Return how many fits with shuffled names have at most the mean error of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

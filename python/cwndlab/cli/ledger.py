@@ -50,7 +50,8 @@ def ledger_command(
 
     A ledger is a file that you can publish. Each line describes, in JSON, a prediction that was
     tested on a real network; `cwndlab trial verdict` adds the lines. Each FILE is another ledger.
-    Before the result is shown, the entries of each FILE are added to the shown ledger.
+    Its entries are permanently added to the ledger that is shown: your own ledger, or the file
+    that --ledger names.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"

@@ -49,7 +49,10 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
             msg = f"{place}: this folder does not exist; name a folder that contains results"
             raise CwndlabError(msg)
     if not all((PAGE / name).exists() for name, _ in FILES.values()):
-        msg = "this installation lacks the page; build it with `make page` in a clone of cwndlab"
+        msg = (
+            "this installation lacks the web page of `cwndlab open`; build the page with "
+            "`make page` in a clone of cwndlab"
+        )
         raise CwndlabError(msg)
     try:
         server = ResultsServer(places, PAGE, port)

@@ -79,7 +79,7 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print the verdict on each claim of the paper that these results reproduce."""
+    """Print the verdicts on a paper's claims, if these are the results of the paper's study."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)

@@ -63,7 +63,10 @@ def _server(port: int) -> ThreadingHTTPServer:
     try:
         page = PAGE.read_bytes()
     except FileNotFoundError:
-        msg = "this installation lacks the page; build it with `make page` in a clone of cwndlab"
+        msg = (
+            "this installation lacks the web page of `cwndlab play`; build the page with "
+            "`make page` in a clone of cwndlab"
+        )
         raise CwndlabError(msg) from None
 
     class Handler(BaseHTTPRequestHandler):

@@ -22,7 +22,7 @@ trust_option = click.option(
     "--trust",
     "is_trusting",
     is_flag=True,
-    help="Compile and run the C files that came with a study without asking.",
+    help="Compile and run, without asking, the C files that came with a study.",
 )
 
 

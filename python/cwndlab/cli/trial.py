@@ -225,7 +225,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
-        msg = "choose where to run the trial with exactly one of --server, --route and --sysctl"
+        msg = "use exactly one of --server, --route and --sysctl to choose where to run the trial"
         raise click.UsageError(msg)
     limits = Guardrails(rtt_ratio=most_rtt)
     say(prose(_claim(prediction)), "")
@@ -336,8 +336,9 @@ def _returns(found: RegisteredPrediction) -> str:
     """Return the sentence that explains when a trial returns to the baseline algorithm."""
     return (
         f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
-        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s, and "
-        f"ends if {found.challenger} harms the traffic compared with this return."
+        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. The "
+        f"trial ends if a comparison with this time shows that {found.challenger} harms the "
+        "traffic."
     )
 
 

@@ -187,7 +187,8 @@ def _print(judgements: list[CellAgreement]) -> None:
         table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
     say(
         "",
-        "  value in the simulator | on the kernel, and the simulator's deviation from the kernel",
+        "  value in the simulator | value on the kernel, and the simulator's deviation from the "
+        "kernel's value",
         "",
         table,
     )
@@ -197,7 +198,11 @@ def _print_replays(replays: list[Replayed]) -> None:
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
-    for head in ("", "calls recorded in the kernel", "calls whose result differs in the simulator"):
+    for head in (
+        "",
+        "calls recorded in the kernel",
+        "calls whose results in the simulator and in the kernel differ",
+    ):
         table.add_column(head)
     for each in replays:
         table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")

@@ -41,7 +41,7 @@ class UserPath(click.Path):
 
 
 class QuantityType(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
-    """Option type for a quantity, such as 5 ms, as a whole number of the smallest unit."""
+    """Option type that converts a quantity such as 5 ms to an integer in the smallest unit."""
 
     def __init__(self, name: str, parse: Callable[[object], int]) -> None:
         """Create the option type; help texts show `name` in capital letters as the placeholder."""

@@ -20,8 +20,8 @@ def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Fl
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
     """Return the indices of about `most` points, and of all points next to missing values.
 
-    The time is divided into intervals; the about `most` points are the first, the last, the lowest
-    and the highest point of each interval.
+    The time is divided into intervals. The points kept are the first and the last point of each
+    interval and, for each column, the lowest and the highest point.
     """
     count = len(times)
     if count <= most or count == 0:

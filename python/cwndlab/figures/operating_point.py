@@ -82,7 +82,9 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the data in flight that fill the path (BDP), and the path and the queue (BDP + queue).
+    """Mark two amounts of data in flight, BDP and BDP + queue.
+
+    BDP fills the path without queueing; BDP + queue fills the path and the queue.
 
     Args:
         axes: the axes, whose x axis shows the packets in flight.

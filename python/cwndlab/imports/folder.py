@@ -231,12 +231,11 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Set the algorithm of each run to the name in the file name or, without it, in the content.
+    """Set the algorithm of each run to the name in the file name, or else to that in the content.
 
-    If the content names another algorithm of the sender than the file name, the column `sent_by`
-    contains the name in the content, the run is not attributed to the algorithm in the file name,
-    and one of the returned notes says so. A run without either name is moved from `runs` to
-    `left_out`.
+    If the file name and the content name different algorithms, the column `sent_by` contains the
+    name in the content, the run is not attributed to the algorithm in the file name, and one of
+    the returned notes says so. A run without either name is moved from `runs` to `left_out`.
     """
     notes = []
     for run in list(runs):

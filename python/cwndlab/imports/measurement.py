@@ -230,7 +230,7 @@ def mbit_s(size_bytes: float, time_s: float) -> float | None:
 
 
 def finite(text: str) -> float | None:
-    """Return a text as a number; None if the text is not a number, or the number is too large."""
+    """Convert a string to a number; return None if it is not a number, or if it is too large."""
     try:
         value = float(text)
     except ValueError:

@@ -70,8 +70,8 @@ class NamePattern:
                 raise MeasurementError(msg)
             if name in fields:
                 msg = (
-                    f"{{{name}}} appears twice in {text!r}; write {{}} for a part of the name that "
-                    "is not a field"
+                    f"{{{name}}} appears twice in {text!r}; write {{}} for a part of the file name "
+                    "that is not a field"
                 )
                 raise MeasurementError(msg)
             fields.append(name)

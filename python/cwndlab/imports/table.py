@@ -116,8 +116,8 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Maps the position of a column in the file, from 0, to its variable; other columns are not
-    read."""
+    """The variable of each column with a known name; each key is a column's position in the file,
+    counted from 0. Of all other columns, only the one at `mss_at` is read."""
     mss_at: int | None = None
 
     @classmethod

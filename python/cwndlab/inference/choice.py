@@ -52,7 +52,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return about how many links (points) are simulated for this number of families and rounds."""
+    """Return the approximate number of simulated links (points) for these families and rounds."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)

@@ -30,7 +30,8 @@ def longest_trip_ms(shortest_rtt_ms: float) -> float:
     """Return the upper limit of a path's round-trip time in ms, given the measured minimum.
 
     After losses, Linux takes round-trip times from TCP timestamps, which count milliseconds (RFC
-    7323). A minimum of whole milliseconds can therefore be up to 1 ms shorter than the path.
+    7323). A minimum of whole milliseconds can therefore be up to 1 ms shorter than the path's
+    round-trip time.
     """
     is_whole = abs(shortest_rtt_ms - round(shortest_rtt_ms)) < _SAME_MS
     return max(1.02 * shortest_rtt_ms, shortest_rtt_ms + (1.0 if is_whole else 0.0))

@@ -35,15 +35,16 @@ HOST_DELAY_MS = 1.0
 """Delay, in ms, that the measuring computers themselves cause.
 
 Interrupts and scheduling change single round-trip times by up to about 1 ms. Simulations do not
-contain this delay. On the kernel's emulated links with a policer and hardly a queue, the 95th
+contain this delay. On the kernel's emulated links with a policer and hardly any queue, the 95th
 percentile of the measured queueing delay was 1.2 ms (docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
-"""Widths, as differences of logarithms, by which the intervals of goodput and of delay are widened
-at each end if no link explains the measurement. The widths were found with the misspecified paths
-of seed 701 (docs/notes/2026-11-inference.md)."""
+"""Amounts, as differences of logarithms, by which each end of the intervals of goodput and of delay
+is moved outwards if no link explains the measurement. They were chosen with the simulated
+measurements of seeds 701 and 509 (docs/notes/2026-11-inference.md)."""
 _LEAST_MBIT_S, _SHORT_MS = 0.01, 5.0
-"""Goodput in Mbit/s and delay in ms that keep ratios of very small values from becoming huge."""
+"""Values that prevent huge ratios of very small numbers: the lower limit of a goodput in Mbit/s,
+and a delay in ms that is added to both delays of a ratio."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _FIRST_OF_UNCORRECTED = 3_000_000

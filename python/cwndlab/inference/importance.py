@@ -28,9 +28,10 @@ FIRST, LATER, ROUNDS = 600, 300, 7
 """Number of simulated points in the first round and in each later round, and number of rounds.
 These numbers apply to each family of links."""
 _NEAR = 160
-"""Number of points near the measurement that the regression and the kernel use."""
+"""Number of points near the measurement that get a weight above 0. The final adjustment, which is a
+regression, uses only these points."""
 _FEWEST = 40
-"""Minimum number of points without missing statistics for a regression."""
+"""Minimum number of points that a regression needs; points that lack a statistic do not count."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 """Ridge penalties of two regressions: for the distance, and for the final adjustment. The second
 penalty is smaller, because a large penalty would leave a part of the distance uncorrected."""
@@ -110,7 +111,10 @@ class Sampler:
         )
 
     def _weights(self) -> Floats:
-        """Return importance weights, multiplied by a kernel that is 0 far from the measurement."""
+        """Return importance weights times a smoothing kernel.
+
+        The kernel is a function of the distance from the measurement; far away, it is 0.
+        """
         points, numbers, measured = self.points, self.numbers, self.measured
         whole = np.isfinite(numbers).all(axis=1)
         distance = np.full(len(points), np.inf)

@@ -1,11 +1,11 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-The expected regret is computed by assuming, for one link of a fit after the other, that this link
-is the true link. Measuring a flow would reveal the goodput and queueing delay of the flow's
-algorithm on the true link. All links are then weighted by how similar their goodput and delay are
-to these values, and the algorithm that is best for the weighted links is chosen. The regret is the
-loss of power compared with the best algorithm for the true link; power is goodput divided by the
-95th percentile of the round-trip time (Kleinrock, ICC 1979).
+Each link of a fit is in turn assumed to be the true link. Measuring a flow would reveal the goodput
+and queueing delay of the flow's algorithm on the true link. All other links are then weighted by
+how similar the algorithm's goodput and delay on them are to the revealed values, and the algorithm
+that is best for the weighted links is chosen. The regret is the loss of power compared with the
+best algorithm for the true link; power is goodput divided by the 95th percentile of the round-trip
+time (Kleinrock, ICC 1979). The expected regret is the mean regret over all assumed true links.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""Standard deviations of two logarithms over runs on one link: of goodput, and of delay."""
+"""Standard deviations, over runs on one link, of the logarithms of goodput and of delay."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A proposed flow, and the expected loss of power (regret) without and with this flow."""
+    """A proposed flow, and the expected regret without and with a measurement of this flow.
+
+    The regret is the loss of power compared with the best algorithm; power is goodput divided by
+    the 95th percentile of the round-trip time.
+    """
 
     algorithm: str
     regret: float
@@ -74,9 +78,10 @@ def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurem
 def _regret(loss: Floats, likeness: Floats) -> float:
     """Return the expected regret if each link uses the algorithm that is best for similar links.
 
-    The regret is the mean loss of power, compared with the best algorithm for each link. `loss`
-    has a row for each algorithm and a column for each link. Entry (i, j) of `likeness` is the
-    similarity of the links i and j.
+    The regret is the mean loss of power, compared with the best algorithm for each link. Power is
+    goodput divided by the 95th percentile of the round-trip time. `loss` has a row for each
+    algorithm and a column for each link. Entry (i, j) of `likeness` is the similarity of the links
+    i and j.
     """
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T

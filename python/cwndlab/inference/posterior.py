@@ -34,9 +34,9 @@ _CONSIDERED = 0.05
 _LEAST_TYPICAL = 1.0
 """Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
 
-Each statistic is assumed to vary by at least `least_chance`. Simulations that hardly differ from
-each other therefore have distances near 0, and without this limit, a measured flow with a usual
-distance would look far away.
+The standard deviation of each statistic is assumed to be at least `least_chance`. Simulations that
+hardly differ from each other therefore have distances near 0. A measurement's distance is divided
+by the percentile; without this limit, even a measurement at a usual distance would seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -209,7 +209,10 @@ class Posterior:
         return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
     def _near(self, members: Sequence[Member]) -> Floats:
-        """Draw simulated links near the measurement by their weights; return their statistics."""
+        """Draw links that were simulated near the measurement, and return their statistics.
+
+        The probability that a link is drawn is proportional to the link's weight.
+        """
         if not members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in members])
@@ -273,7 +276,8 @@ def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
 def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) -> Floats:
     """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
-    No statistic varies less than `least`. Correlations are shrunk towards 0, because the number of
+    The square of `least` is added to the variance of each statistic, so that no statistic has a
+    standard deviation below `least`. Correlations are shrunk towards 0, because the number of
     simulations is hardly larger than the number of statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])

@@ -118,7 +118,7 @@ _NOISE = 0.01
 """Noise that the measuring computers cause: standard deviation of the logarithms of measured
 values."""
 _LEAST_STEP = 0.05
-"""Changes between consecutive seconds below this value, as differences of logarithms, are
+"""If the logarithm of a value changes by less than this from one second to the next, the change is
 negligible."""
 _STALLED = 0.1
 """Fraction of the median goodput; a second with less goodput is treated as stalled."""
@@ -227,7 +227,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
-    """Summarise the values in whole seconds, and the correlations between them."""
+    """Summarise the values computed for each second, and the correlations between them."""
     _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "mid": 50, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")

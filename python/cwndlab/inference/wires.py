@@ -24,8 +24,8 @@ _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 _LEAST_OF_SHORTEST, _LEAST_OF_SMOOTHED = 0.6, 0.1
 """Lower limits of a link's round-trip time, as fractions of the measured minimum. The second limit
-applies if the measured minimum is that of smoothed samples, which a long queue may have increased
-throughout."""
+applies if only smoothed samples were measured, because a queue that was always long may have
+increased all of these samples."""
 
 # Each of the lower limits of loss, jitter and variation is far below the value that is negligible,
 # so that more than a third of the wires have none. Otherwise, a plain wire would be less probable

@@ -61,7 +61,7 @@ def test_fairness_to_cubic_shows_the_shares_on_which_it_is_decided() -> None:
         for (name, own), index in zip(runs.items(), [0.61, 1.0], strict=True)
     }
     heads = [column.header for column in terminal_table(comparison_of(shared)).columns]
-    assert heads[-2:] == ["share against CUBIC %", "Jain's index against CUBIC"]
-    assert "share against CUBIC %" not in [
+    assert heads[-2:] == ["goodput share against CUBIC, %", "Jain's index against CUBIC"]
+    assert "goodput share against CUBIC, %" not in [
         column.header for column in terminal_table(comparison_of(runs)).columns
     ]

@@ -1,4 +1,4 @@
-"""Test whether BBR follows draft-ietf-ccwg-bbr in ProbeBW, on changing paths, under losses."""
+"""Test whether BBR follows draft-ietf-ccwg-bbr in ProbeBW, on changing paths and under losses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _gain(run: Observation, stay: Stay) -> float:
     """Return the pacing rate in a phase, relative to the rate in the preceding ProbeBW_CRUISE."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
-        msg = "the connection was never in probe_bw_cruise before the phase"
+        msg = f"the connection was never in probe_bw_cruise before {stay.phase} began"
         raise NotReachedError(msg)
     base = pacing(run, cruises[-1].begin_s + 0.001, cruises[-1].end_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / base

@@ -139,7 +139,8 @@ def drain_time(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run("3 s", slower | {"queue": "200 packets"})
     drain = run.stay(DRAIN)
     flight = run.at("inflight_pkts", drain.end_s - 0.002)
-    yield within("data in flight when Drain ends, in BDP (above 1)", flight / bdp_pkts(), 1.05, 3)
+    wanted = "data in flight when Drain ends, in BDP (more than 1 expected)"
+    yield within(wanted, flight / bdp_pkts(), 1.05, 3)
     rounds = run.rounds(drain.begin_s, drain.end_s + 0.002)
     yield within("rounds in Drain", rounds, 3, 5, digits=0)
     yield follows("ProbeBW follows Drain", run.next_phase(drain), DOWN, CRUISE)

@@ -34,7 +34,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
         and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
     ]
     if not returns:
-        msg = "the spurious recovery ended no phase probe_bw_up"
+        msg = "no spurious recovery interrupted a phase probe_bw_up"
         raise NotReachedError(msg)
     wanted = "after the undo, BBR enters ProbeBW_REFILL to repeat the interrupted ProbeBW_UP"
     yield CaseCheck(wanted, set(returns) == {REFILL}, ", ".join(returns))

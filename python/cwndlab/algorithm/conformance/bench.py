@@ -40,8 +40,8 @@ _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
 """Shifts of the time at which the application slows down, in multiples of `_STEP_S` seconds.
 If the first `_APPROACHES` runs fail, further runs try these shifts one after another."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""Accepted deviation, in seconds, of the time at which the application begins to limit the sender
-from the time at which the test case requires it."""
+"""Smallest and largest accepted difference, in seconds: the time at which the application begins
+to limit the sender, minus the time that the test case requires."""
 
 
 class NotReachedError(Exception):
@@ -108,7 +108,7 @@ class Observation:
         return following[0].phase if following else ""
 
     def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
-        """Return those time intervals in which a phase lasts and that overlap a time window."""
+        """Return the time intervals spent in a phase, but only those that overlap a time window."""
         return [
             each
             for each in self.stays

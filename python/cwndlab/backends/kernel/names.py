@@ -49,7 +49,10 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads the algorithms that runs need into the kernel, and finally unloads them."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """Create the loader; with `may_fall_back`, it replaces missing algorithms by cwndlab's."""
+        """Create the loader.
+
+        `may_fall_back` permits it to replace missing algorithms with cwndlab's own.
+        """
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -117,7 +120,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded until the program that replaces cwndlab by `exec` ends."""
+        """Keep the algorithms loaded when `exec` starts another program, until that one ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Put the counted timeouts and recoveries where the table of flows has no such number."""
+    """Where the table of flows lacks the number of timeouts or recoveries, add the counted one."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
@@ -136,7 +136,7 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Replace timeouts and recoveries that were derived from samples by recorded events.
+    """Replace the timeouts and recoveries in a table of events with recorded events.
 
     Args:
         events: the table of events, derived from samples every 10 ms.

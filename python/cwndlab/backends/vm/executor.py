@@ -48,7 +48,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` maps the kernel's name of each algorithm that runs load to the algorithm.
+        `programs` contains the algorithms to load for runs, by their names in the kernel.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
@@ -110,11 +110,14 @@ class GuestNames(KernelNames):
     """Finds the names of algorithms in a stock kernel, and the algorithms that must be loaded."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """Create the object; with `may_fall_back`, replace missing algorithms by cwndlab's."""
+        """Create the object.
+
+        `may_fall_back` permits it to replace missing algorithms with cwndlab's own.
+        """
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
-        """Maps the kernel's name of each algorithm that runs load to the algorithm."""
+        """The algorithms that are loaded for runs, by their names in the kernel."""
 
     def _is_ours(self, asked: str) -> bool:
         if asked.startswith(OURS):

@@ -24,7 +24,7 @@ _HEADS = {
     "timeouts": "timeouts",
     "completion_ms": "completion ms",
     "jain_index": "Jain's index",
-    "share_beside_cubic_pct": "share against CUBIC %",
+    "share_beside_cubic_pct": "goodput share against CUBIC, %",
     "jain_index_beside_cubic": "Jain's index against CUBIC",
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
