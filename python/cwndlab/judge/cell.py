@@ -49,8 +49,8 @@ class Comparison:
     """Maps each compared algorithm to the numbers of its flows (the column `flow`)."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Maps the name of each compared algorithm whose data another algorithm sent, such as "bbr
-    (sent by cubic)", to the algorithm that the study names: `bbr` in this example."""
+    """A name such as "bbr (sent by cubic)" states that another algorithm sent the data. Maps each
+    such name to the algorithm that the study names: `bbr` in this example."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""

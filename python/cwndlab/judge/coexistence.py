@@ -52,11 +52,11 @@ class Harm:
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
-    """Harm to the 95th percentile of the queueing delay."""
+    """Harm measured by the 95th percentile of the queueing delay."""
     completion: stats.Interval | None
-    """Harm to the completion time of short transfers; None without short transfers."""
+    """Harm measured by the completion time of short transfers; None without short transfers."""
     loss: stats.Interval | None
-    """Harm to the percentage of retransmitted packets."""
+    """Harm measured by the percentage of retransmitted packets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,8 @@ def _balanced(
 ) -> list[list[Comparison]]:
     """Return, for each level of a factor, the network settings with this level.
 
-    Settings whose levels of the other factors were not run at every level of this factor are
-    omitted.
+    A setting is omitted unless its combination of levels of the other factors was run at every
+    level of this factor.
     """
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:

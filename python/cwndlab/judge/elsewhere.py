@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether another algorithm is clearly better than the first one on similar networks.
+    """Return whether similar networks need another algorithm than the link itself.
 
-    Mean utilities are compared; the first algorithm is the one recommended first for the link.
+    This is the case if, by mean utility on similar networks, another algorithm is clearly better
+    than the algorithm that is recommended first for the link.
     """
     networks, first = decision.networks, decision.first
     if networks is None or first is None:

@@ -101,7 +101,7 @@ class Network:
 
     @property
     def is_shared(self) -> bool:
-        """True if each user of the link has a separate queue."""
+        """True if several users share the link, each with a separate queue."""
         return self.path.kind in ("cell", "wifi")
 
     @property
@@ -193,13 +193,13 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Estimate a link's properties from runs in which a flow of the neighbour sends alone.
+    """Estimate a link's properties from runs in which a single flow has the link to itself.
 
     Args:
         path: the path of the scenario.
         direction: direction of the data, `forward` or `reverse`.
         flows: one row for each flow of the runs for the mix `PLAIN`, with a column `encounter`.
-        neighbour: the algorithm whose run without competing flows is used.
+        neighbour: the algorithm of this single flow.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])

@@ -119,7 +119,10 @@ def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the recommendations by distance to the server; empty if this distance is not drawn."""
+    """Return the recommendations by distance to the server.
+
+    The result is empty if this distance is not one of the randomly drawn properties.
+    """
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
         return ()

@@ -115,10 +115,10 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many keys of a path name the value that a study has to replace as a whole.
+        """Return how many parts of a path lead to the value that a study must replace as a whole.
 
-        This value is the first list, or the first table with a key `kind`, on the path; otherwise,
-        it is the number itself.
+        This value is the first list, or the first table with a key `kind`, on the path. If the path
+        contains neither, the value is the number at the end of the path.
         """
         if parts[0] != "link":
             return len(parts)

@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Maps each key of a link that also determines other keys to the paths of these other keys."""
+"""Some keys of a link determine other keys. Maps each such key to the paths of these other keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -106,10 +106,10 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of `target` when the first target has the value `count`.
+        """Return the value of `target` if `targets[0]` changes from `usual` to `count`.
 
-        On a logarithmic scale, the ratio of the two targets stays the same. On a linear scale,
-        their difference stays the same.
+        On a logarithmic scale, the ratio of `target` to `targets[0]` stays the same. On a linear
+        scale, their difference stays the same.
         """
         if not usual or target.count is None:
             return count

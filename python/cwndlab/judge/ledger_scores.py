@@ -50,8 +50,8 @@ class Reliability:
     stated: float
     """Mean of those predicted probabilities that lie between `low` and `high`."""
     happened: float
-    """Fraction of the comparisons in which the challenger was better; each tie adds one half to
-    their number."""
+    """Fraction of the comparisons in which the challenger was better; each tie counts as half a
+    comparison in which it was better."""
     count: int
 
     @property
@@ -71,7 +71,7 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; each tie adds one half."""
     compared: int
-    """Number of predictions whose outcome is known, according to the function `better`."""
+    """Number of predictions whose outcome is known: the function `better` does not return None."""
     brier: float | None
     """Mean squared error of the predicted probabilities; None if no outcome is known."""
     bins: tuple[Reliability, ...]

@@ -157,8 +157,8 @@ def shares_of(
 ) -> dict[Limit, float] | None:
     """Return the fraction of time for which each cause limited a flow.
 
-    Return None if there are too few samples, or if the flow had data to send but never a
-    connection.
+    Return None if there are too few samples, or if the flow had data to send but was never
+    connected.
     """
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
@@ -223,7 +223,8 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
     """Return, for each sample, whether the flow sent at the pacing rate just before the sample.
 
     At a low rate, no packet is sent in most sampling intervals. The throughput is therefore
-    averaged over the time in which pacing releases a few packets, and over at least one interval.
+    averaged over the time in which pacing releases a few packets, or over one interval if this time
+    is shorter.
     """
     times = _floats(samples, "t_s")
     paced = _floats(samples, "pacing_rate_mbit_s")

@@ -96,7 +96,10 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the logarithms of those gains and costs of goals whose quantities `flows` contains."""
+    """Add columns with the gains and costs of goals, which are logarithms of quantities in `flows`.
+
+    A column is not added if `flows` does not contain its quantity.
+    """
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -115,10 +118,10 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the quantities whose logarithms are the gains and costs of goals, by column name.
+    """Return the sign and the quantity of each column that is a gain or a cost of a goal.
 
-    Each pair consists of a sign and the expression of the quantity. The logarithm is multiplied by
-    the sign, which is -1 if the quantity is a gain and lower values are better, otherwise 1.
+    Such a column contains the logarithm of the quantity, multiplied by the sign. The sign is -1 if
+    the column is a gain although lower values of the quantity are better; otherwise, it is 1.
     """
 
     def number(column: str) -> pl.Expr:
@@ -137,8 +140,9 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the 95th percentile of the queueing delay of each flow.
 
     The queueing delay is the round-trip time minus the shortest round-trip time in the run between
-    the same two hosts. A flow that starts late may never measure the path without a queue itself.
-    If a flow carried no data, its whole duration is taken as its queueing delay.
+    the same two hosts. The other flows between these hosts are included, because a flow that starts
+    late may never send a packet through an empty queue. If a flow carried no data, its whole
+    duration is taken as its queueing delay.
     """
     needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
     if not needed <= set(flows.columns):

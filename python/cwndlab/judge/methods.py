@@ -39,8 +39,8 @@ class Transfers:
 class MethodTable:
     """Goodput of each transfer method (row) with each algorithm (column) in equal conditions.
 
-    Effects are relative to the first method or to the first algorithm; these two have no effect in
-    the table.
+    Effects are relative to the first method or to the first algorithm; the table therefore contains
+    no effects of these two.
     """
 
     conditions: str
@@ -57,7 +57,7 @@ class MethodTable:
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs of method and algorithm that clearly deviate from the product of both effects."""
+        """Pairs of method and algorithm with a clear deviation from the product of both effects."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]

@@ -49,7 +49,7 @@ class Class:
     weight_source: str
     """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
-    """Maps the path of each study key that the runs of this class of users set to its value."""
+    """Study keys that the runs of this class of users set: maps each key's path to its value."""
     is_invented: bool = True
     """True if no publication or data set supports the weight or a part of the weight."""
 
@@ -72,7 +72,7 @@ class Population:
 
     @property
     def meaning(self) -> Meaning:
-        """Meaning of the classes and their weights: for example, the classes can be estimates."""
+        """Meaning of the classes: for example, whether they are estimates of a single network."""
         is_invented = any(each.is_invented for each in self.classes)
         return Meaning(is_invented, self.are_estimates, self.is_explained)
 
@@ -136,9 +136,9 @@ def expand(
 ) -> tuple[DrawnClass, ...]:
     """Draw the same number of networks for each class of users, with common random numbers.
 
-    Draw n has the same position within a range in all classes, so differences between classes are
-    not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets are
-    not drawn. If a class is an estimate of a network, its link is not changed; only keys of the
+    The nth draw has the same position within a range in all classes, so differences between classes
+    are not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets
+    are not drawn. If a class is an estimate of a network, its link is not changed; only keys of the
     hosts are drawn.
     """
     known = (*given, "link") if population.are_estimates else tuple(given)
@@ -153,10 +153,11 @@ def networks_of_draws(
 ) -> list[list[tuple[dict[str, Any], float]]]:
     """Return the networks of each draw: named levels of a study's factor, with their weights.
 
-    If the classes are users, a draw has one network for each class. If the classes are estimates
-    of one network, a draw is one network: each estimate is used in proportion to its probability.
-    If a class has fewer different networks than draws, its networks are repeated. Arguments and
-    errors are the same as for `expand`.
+    If the classes are classes of users, a draw has one network for each class. If the classes are
+    estimates of one network, a draw has one network, which comes from one of the estimates; the
+    number of draws from an estimate is proportional to its probability. If a class has fewer
+    different networks than draws, its networks are repeated. Arguments and errors are the same as
+    for `expand`.
     """
     drawn = expand(population, draws, seed)
     levels = [each.levels() for each in drawn]

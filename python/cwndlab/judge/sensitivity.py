@@ -56,12 +56,12 @@ class Flip:
     """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
     if the key has no order and `other` is better for one of its choices."""
     break_even: float | str
-    """Break-even value in the key's unit; if `side` is `is`, the choice for which `other` is
-    better."""
+    """Break-even value in the key's unit. If the key has no order (`side` is `is`): the choice of
+    the key for which `other` is better."""
     low: float | None
     high: float | None
     """Upper end of the 90 % interval of the break-even value; `low` is the lower end. Both are None
-    if the break-even value is a choice.
+    if the key has choices instead of numbers.
 
     The interval contains the true break-even value in about 85 of 100 cases, because intervals of
     resampled thresholds are slightly too narrow.
@@ -96,7 +96,8 @@ def flips(
 ) -> tuple[Flip, ...]:
     """Return the keys of the network whose values change the recommendation.
 
-    The key whose rule gains the most utility in the held-out draws comes first.
+    The rule of a key is to use another algorithm beyond a break-even value, or for one choice. The
+    key whose rule gains the most utility in the held-out draws comes first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -164,7 +165,7 @@ class ShareTurn:
     weight: float
     """Current weight of the class of users, from 0 to 1."""
     at: float
-    """Weight of the class of users at which the recommendation changes."""
+    """Break-even weight of the class of users: at this weight, the recommendation changes."""
     side: Literal["above", "below"]
     other: int
     """Row number of the algorithm that is best beyond the weight `at`."""
@@ -185,8 +186,8 @@ class Weighing:
     """The class that loses the most utility with the recommended algorithm; None if all losses are
     small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the weight nearest to the current weight that changes the recommendation.
-    The smallest change of weight comes first."""
+    """For each class, the smallest change of its weight that changes the recommendation, if there
+    is one. The smallest of these changes comes first."""
 
 
 def weigh(
@@ -293,7 +294,10 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return up to two rules: the best that applies above a threshold, and the best below one."""
+    """Return the best rule that applies above a threshold, and the best that applies below one.
+
+    A rule that gains no utility is omitted.
+    """
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold
@@ -323,7 +327,11 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the gain in utility from the best rule in held-out networks, by cross-validation."""
+    """Return the gains in utility from a key's best rule (see `_Rule`), by cross-validation.
+
+    Each part of the networks is held out in turn, and the best rule is found on the other networks.
+    The result contains the gain on each held-out network to which this rule applies.
+    """
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -347,7 +355,10 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """Return the bootstrap 90 % interval of a rule's threshold; None for a rule with a choice."""
+    """Return the bootstrap 90 % interval of a rule's threshold.
+
+    Both ends are None if the rule applies to one choice of a key, and thus has no threshold.
+    """
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)

@@ -334,7 +334,10 @@ def _changes(step: Replacement) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return the algorithm that is nearly the best just above or just below a price of delay."""
+    """Return an algorithm other than `first` that is nearly the best at another price of delay.
+
+    This price is about 5 % above `price` if `is_above` is true, and 5 % below it otherwise.
+    """
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

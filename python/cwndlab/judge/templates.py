@@ -9,8 +9,8 @@ TEMPLATES = {
         "Not compared: {names}, because none of their repetitions contains a run of {first}."
     ),
     "only unpaired": (
-        "{goal}: no repetition of {name} contains a run of another algorithm, so no comparison is "
-        "possible."
+        "{goal}: no repetition contains runs of both {name} and another algorithm, so no "
+        "comparison is possible."
     ),
     "one": "{goal}: use {names}{beside}, {how_sure}.",
     "elsewhere": (
@@ -45,7 +45,7 @@ TEMPLATES = {
     "these links only": (
         "in simulation of exactly these networks; similar networks were not simulated"
     ),
-    "unexplained": "in simulation of links that do not explain your measurement{remedy}",
+    "unexplained": "in simulations of links that do not explain your measurement{remedy}",
     "measure first": "; measure {name} on your network before you use it",
     "measured only": "as measured on exactly this network; similar networks were not simulated",
     "nothing differs": "from identical runs, which do not show the effect of chance",
@@ -87,15 +87,17 @@ TEMPLATES = {
     ): "Use {first}, but use {instead} if the class {name} {side} {at} of the users{invented}.",
     "invented": " (the weights are invented)",
     "safest": (
-        "Averaged over similar networks, {safest} is worth {least} less than the best "
-        "algorithm on each network; {first} is worth {own} less."
+        "Compared with the best algorithm for each similar network, {safest} is worth {least} less "
+        "on average, and {first} is worth {own} less."
     ),
     "safest of estimates": (
-        "Averaged over the estimates of your network, {safest} is worth {least} less than the best "
-        "algorithm for each estimate; {first} is worth {own} less."
+        "Compared with the best algorithm for each estimate of your network, {safest} is worth "
+        "{least} less on average, and {first} is worth {own} less."
     ),
     "distances": "By distance to the server: {places}{gap}.",
-    "distances unknown": "; unknown for {places} servers, which few of these networks have",
+    "distances unknown": (
+        "; unknown for {places} servers, because too few of these networks have such a server"
+    ),
     "distance": "{names} for {places} servers",
     "distance below": "below {most} one way",
     "distance between": "{least} to {most}",
@@ -107,8 +109,8 @@ TEMPLATES = {
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust of estimates": (
-        "share of {draws} networks, drawn from the estimates of yours, on which {name} is within "
-        "{zone} of the best"
+        "share of {draws} networks, drawn from the estimates of your network, on which {name} is "
+        "within {zone} of the best"
     ),
     "robust unexplained": "unknown: the simulated links do not explain your measurement",
     "robust of another": "{meaning} ({safest}: {share})",

@@ -96,7 +96,11 @@ def obstacles() -> list[Obstacle]:
 
 
 def _is_privileged() -> bool:
-    """Return whether this process may load algorithms, which needs root outside a container."""
+    """Return whether this process may load algorithms.
+
+    The process needs capabilities of root, and must not run in a user namespace, as in a rootless
+    container.
+    """
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0
     may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1

@@ -31,7 +31,7 @@ CALL_COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Result of replaying the kernel's calls of an algorithm's hooks in user space."""
+    """Result of replaying, in user space, the kernel's calls to an algorithm's hooks."""
 
     calls: Mapping[str, int]  # by program, such as cubic_cong_avoid
     mismatches: int

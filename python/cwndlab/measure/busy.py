@@ -33,8 +33,8 @@ _IDLE_MS = 50.0
 value is half of the usual idle time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
 """Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
-because it may be an error: an error of a clock or of a sending time, or other traffic that kept
-the link busy before a pair."""
+because it may be too short: because of an error of a clock or of a sending time, or because other
+traffic had put the link into its busy state, in which delays are shorter, before a pair."""
 _FASTER_MS = 0.2
 """Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
 receiver's timers."""
@@ -113,11 +113,13 @@ class BusyState:
 
     @classmethod
     def of(cls, pairs: Pairs, idle_delays_ms: Milliseconds) -> BusyState | None:
-        """Estimate the busy state from pairs, and from delays of other packets on the idle link.
+        """Estimate the busy state of a link from the delays of packet pairs and of other packets.
 
-        Return None if the delays of a busy link do not differ from those of an idle link. The
-        intervals come from resampled pairs (bootstrap), so they do not include errors that affect
-        all pairs equally, such as errors of the clocks.
+        The second packet of a pair may find the link busy. The first packets of the pairs, and the
+        packets with the delays `idle_delays_ms`, find it idle. Return None if the delays of a busy
+        link do not differ from those of an idle link, or if there are too few pairs. The intervals
+        come from resampled pairs (bootstrap), so they do not include errors that affect all pairs
+        equally, such as errors of the clocks.
         """
         if len(pairs) < FEWEST_PAIRS:
             return None
@@ -164,9 +166,10 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability of at least `fast` fast second packets on a link without busy state.
+    """Return the probability that at least `fast` of the second packets are fast by chance.
 
-    The test is Fisher's exact test, one-sided.
+    That is the probability on a link without a busy state. The test is Fisher's exact test,
+    one-sided.
     """
     both = fast + fast_idle
     ways = sum(

@@ -77,7 +77,8 @@ class ClockLine:
         """Estimate the line from packets from the client (`up`) and from the server (`down`).
 
         For an exact result, both directions should contain packets of equal length that were sent
-        at the same times. Longer packets have longer delays and therefore do not affect the line.
+        at the same times. Only the packets with the shortest delays determine the line. Longer
+        packets have longer delays, so they do not affect it.
 
         Raises:
             LinkError: there are no packets in one of the directions.

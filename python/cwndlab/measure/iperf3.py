@@ -45,7 +45,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs with keys that differ from those of runs with `cwndlab serve`."""
+    """Return the runs with new keys, so that they differ from runs with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 

@@ -52,7 +52,7 @@ class TrainSeries:
     do not belong to the trace."""
 
     def first_packets(self) -> Transits:
-        """Return the sending and arrival times of those trains' first packets that arrived."""
+        """Return when the first packet of each train was sent and arrived, unless it was lost."""
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
@@ -180,7 +180,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Map each key of a link that the recording determines to its value."""
+        """Return the keys of a link that follow from the recording, with their values."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys
@@ -215,9 +215,9 @@ def _delays_ns(
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the pairs of packets, which were sent as trains of one packet.
+    """Return the pairs of packets in series whose trains consist of one packet each.
 
-    A lost packet has the delay NaN.
+    Two successive packets of a series form a pair. Pairs with a lost packet are omitted.
     """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):

@@ -9,13 +9,13 @@ follow a piece with trains, are sent in one direction at a time. Before each pie
 until the queues of the link have drained, that is, until a probe is as fast as the probes before
 the recording.
 
-Trains are a light load only if the link is idle most of the time. Therefore, if each train takes
-long in a direction, trains are sent less often; if the direction is very slow, trains have fewer
-packets.
+Trains are a light load only if the link is idle most of the time. Therefore, if a train takes long
+in one direction, trains are sent less often in this direction; if the direction is very slow,
+trains have fewer packets.
 
 The duration of a piece is a compromise. In shorter pieces, the warm-up of the saturation would take
-most of the time. In longer pieces, trains and saturation that share a place on the time axis would
-be recorded further apart.
+most of the time. With longer pieces, more time would pass between the trains and the saturation of
+a round, although both have the same place on the time axis.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class LightHeavyRecorder:
         )
 
     def _wait_until_idle(self) -> None:
-        """Send probes for some seconds, or until a probe is as fast as before the recording."""
+        """Send probes until one is as fast as before the recording; stop after some seconds."""
         for _ in range(_MOST_WAITS):
             probes = self._session.probe(_PROBES)
             self._probes += probes
@@ -222,7 +222,7 @@ class LightHeavyRecorder:
         return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Record a piece under load, as bytes that arrive in each millisecond.
+        """Record a piece of the recording under load: the bytes that arrive in each millisecond.
 
         If no packets arrive at the end, the piece ends with zeros.
         """

@@ -88,8 +88,8 @@ class Recording:
     def write(self, name: Path) -> dict[str, Path]:
         """Write the traces of both directions, and the link `NAME.toml` that refers to them.
 
-        If an error occurs, no file is written. Return the path of each file, by its ending (such
-        as `-downlink.trace`).
+        If an error occurs, no file is written. Return a dictionary that maps the ending of each
+        file's name (such as `-downlink.trace`) to the file's path.
 
         Raises:
             LinkError: no data arrived.

@@ -70,7 +70,7 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return all runs by repetition; in each repetition, another algorithm is measured first.
+    """Return all runs, one repetition after another; the algorithms take turns in going first.
 
     A network changes within minutes. Therefore, each repetition measures the compared algorithms
     (or variants of one algorithm) directly after each other, and their order rotates from

@@ -70,7 +70,7 @@ def test_a_trial_between_two_hosts(
     (back,) = found.returns
     assert (back.algorithm, back.checks) == (
         "cubic",
-        "the first period with reno is always checked",
+        "the first period with reno is always checked for harm",
     )
     assert cw.open_results(trial / "part").flows().height == 1
     assert all(each.outcome.utility is not None for each in found.periods)

@@ -160,8 +160,8 @@ def test_algorithms_without_a_common_repetition_are_named_as_not_compared() -> N
     columns = {name: {"log_goodput": gains} for name, gains in runs.items()}
     apart = decide(comparison_of(columns), THROUGHPUT)
     assert headline(apart) == (
-        "Throughput: no repetition of cubic contains a run of another algorithm, so no comparison "
-        "is possible."
+        "Throughput: no repetition contains runs of both cubic and another algorithm, so no "
+        "comparison is possible."
     )
     with_bbr = comparison_of({**columns, "bbr": {"log_goodput": [nan, nan, 1.5, 1.6]}})
     decision = decide(with_bbr, THROUGHPUT)

@@ -83,7 +83,8 @@ def test_distances_of_too_few_networks_are_named() -> None:
     far = Distance("intercontinental", 30.0, math.inf, 7, ("bbr",))
     expected = (
         "By distance to the server: bbr for national (6 ms to 30 ms) and intercontinental (30 ms "
-        "or more) servers; unknown for near servers, which few of these networks have."
+        "or more) servers; unknown for near servers, because too few of these networks have such "
+        "a server."
     )
     assert expected in said_of(near, national, far)
     assert not any("By distance" in sentence for sentence in said_of(near))

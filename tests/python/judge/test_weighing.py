@@ -62,7 +62,7 @@ def test_estimates_are_alternatives_and_not_users() -> None:
     other = "there, cubic is worth 10 times as much as bbr."
     assert f"With a probability of 10 %, your network is like link 3; {other}" in said
     assert "of the users" not in said
-    assert "24 networks, drawn from the estimates of yours" in certainty(decision)[1].meaning
+    assert "24 networks, drawn from the estimates of your network" in certainty(decision)[1].meaning
     assert (decision.robust, decision.sure) == (0.9, 0.9)
 
 

@@ -37,7 +37,7 @@ def test_the_first_period_of_the_challenger_is_followed_by_a_return(tmp_path: Pa
     assert network.steps[first + 1].duration_s == 30
     assert len(periods) == 2 + 2 * CLAIM.blocks
     assert [each.checks for each in periods if each.checks] == [
-        "the first period with bbr is always checked"
+        "the first period with bbr is always checked for harm"
     ]
 
 

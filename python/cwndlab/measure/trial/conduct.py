@@ -4,9 +4,9 @@ The baseline is the algorithm in use today; the challenger is the tested algorit
 each period of the challenger with earlier periods of the baseline, during which the conditions of
 the network may have been different. Therefore, suspected harm is checked under the same conditions:
 the trial returns to the baseline at once, for as long as the plan states. The trial ends only if
-the comparison of the challenger with this return exceeds a limit. Otherwise, the challenger
-continues with the rest of its period. A return is not part of any block, so it does not enter the
-measured change.
+the challenger, compared with the baseline in this return, exceeds a limit. Otherwise, the
+challenger continues with the rest of its period. A return is not part of any block, so it does not
+enter the measured change.
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Measure a step; yield the returns to the baseline that it requires, and then its period.
+        """Measure a step; yield each return to the baseline that it requires, then its own period.
 
-        The first period of the challenger is always followed by a return.
+        If the plan includes returns, the first period of the challenger always requires one.
         """
         began = _now()
         if step.algorithm == self.prediction.baseline:
@@ -161,8 +161,8 @@ class _Guarded:
             parts.append((tried.outcome, tried.passed_s - self.prediction.washout_s))
             left_s -= tried.passed_s
             suspicion = self._suspicion(tried, reference)
-            if is_first and self.prediction.return_s:
-                suspicion = suspicion or f"the first period with {step.algorithm} is always checked"
+            if not suspicion and is_first and self.prediction.return_s:
+                suspicion = f"the first period with {step.algorithm} is always checked for harm"
             if suspicion is None:
                 break
             if not self.prediction.return_s:

@@ -29,8 +29,9 @@ docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
 """Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
-the baseline: its outcome in a return, and its outcome in earlier periods. The factor is above 1,
-because the conditions of the network may have changed since the earlier periods."""
+the baseline: its outcome when the trial returned to it to check the period, and its outcome in
+earlier periods. The factor is above 1, because the conditions of the network may have changed since
+the earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Combine the outcomes of the parts of a period that was interrupted by returns.
+    """Combine the outcomes of the parts into which returns to the baseline divide a period.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the

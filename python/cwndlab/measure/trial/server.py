@@ -22,7 +22,7 @@ LOOK_S = 0.25
 
 
 class ServerPeriods:
-    """Measures periods on the server on which this process runs, from the connections of users."""
+    """Measures the periods of a trial on this server, by observing the connections of users."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class ServerPeriods:
         self._see = see
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Use the algorithm of a step for new connections, and end the step early if it does harm.
+        """Use a step's algorithm for new connections; end the step early if the alarm reports harm.
 
-        Users' connections continue while queues drain; like the wash-out, this time is not
-        measured.
+        Users' connections continue while queues drain. Neither the time for draining nor the
+        wash-out is measured.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

@@ -68,7 +68,7 @@ class Route:
         return cls(prefix, tuple(words), None)
 
     def choose(self, algorithm: str) -> None:
-        """Set the congestion control of new connections to the prefix."""
+        """Choose the congestion control for new connections whose destination is in the prefix."""
         _ip(
             _family(self.prefix),
             *("route", "replace", self.prefix, *self.words, "congctl", algorithm),

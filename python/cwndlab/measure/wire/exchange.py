@@ -31,8 +31,8 @@ class Exchange:
     is_upload: bool
     """True if the client, which is at the user's end, sends the file to the server."""
     count: Callable[[int], None]
-    """Function that is called with each number of bytes of the file that this computer has sent or
-    received."""
+    """Function that is called whenever this computer has sent or received bytes of the file; its
+    argument is the number of these bytes."""
     is_over: Callable[[], bool]
     """Function that returns true when the time of the flow is over."""
 

@@ -1,4 +1,4 @@
-"""Run the sender or the receiver of a flow: an application uses a socket; TCP_INFO is sampled."""
+"""Run the sender or the receiver of a flow: let an application use a socket; sample TCP_INFO."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Maps the kernel's name of each algorithm of cwndlab that connections have used so far to
-cwndlab's name of this algorithm."""
+"""Maps kernel names of algorithms to cwndlab's names, for those of cwndlab's algorithms that
+connections have used so far."""
 _STATE = ("bytes_acked", "busy_time_us", "rtt_us", "min_rtt_us", "segs_out", "total_retrans")
 _LINGER_NONE = struct.pack("ii", 1, 0)
 

@@ -167,7 +167,7 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest mean rate of a train together with the gap after it, in bits per second."""
+        """Highest mean rate from the start of one train to that of the next, in bits per second."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
@@ -244,7 +244,7 @@ class Signer:
     received: int = 0
 
     def sign(self, message: Model | dict[str, Any]) -> bytes:
-        """Sign a message, and return it as the next line of this side."""
+        """Sign a message, and return it as the next line that this side sends."""
         content = message.model_dump(mode="json") if isinstance(message, Model) else message
         body = canonical_json(content).encode()
         line = _mac(self.key, self.side, self.sent, body) + b" " + body + b"\n"

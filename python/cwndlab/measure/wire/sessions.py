@@ -42,8 +42,8 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Time in seconds after which a session that has the turn to measure ends if it sends no
-    requests."""
+    """Longest time in seconds without a request from the session whose turn it is to measure. After
+    this time, the server ends the session."""
     turn_answer_s: float = 5
     """Interval in seconds at which the server reports to a waiting client how many clients are
     ahead."""

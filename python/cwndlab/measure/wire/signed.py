@@ -20,7 +20,7 @@ class SignedHead:
     """Kind of the datagram. The kind is part of the signed data, so that a datagram of one kind
     cannot pass for another kind."""
     layout: struct.Struct
-    """Binary layout of the head, in network byte order."""
+    """Binary layout of the values at the start of a datagram, in network byte order."""
 
     def encode(self, key: bytes, side: bytes, values: tuple[Any, ...], payload_bytes: int) -> bytes:
         """Return a datagram of `payload_bytes` bytes, signed by `side` (client or server)."""
