@@ -164,7 +164,7 @@ class StudyModel(Model):
     rotation: tuple[str, ...] = Field(
         default=(),
         description="algorithms that the same hosts run one after the other, in this order; before "
-        "each measured run, the hosts make one run with every other algorithm in the list",
+        "each measured run, the hosts make one run with each of the other algorithms",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
@@ -227,7 +227,8 @@ class StudyModel(Model):
         default=None, description="place and time of the study's measurements on a real network"
     )
     flow: tuple[Flow, ...] = Field(
-        default=(), description="flows of the study, used if the settings of the flows differ"
+        default=(),
+        description="flows of the study; needed only if not all flows have the same settings",
     )
     parameters: dict[str, dict[str, Whole]] = Field(
         default={},
