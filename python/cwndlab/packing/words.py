@@ -1,4 +1,4 @@
-"""Write the texts of an archive: README, methods, citations and versions of programs."""
+"""Write the texts of an archive: README, methods, citations, and the versions of the programs."""
 
 from __future__ import annotations
 

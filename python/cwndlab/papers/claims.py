@@ -67,7 +67,7 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender used the variant in cwndlab's runs, although not in the paper."""
+    """True if, in cwndlab's runs, the sender used the variant; in the paper, it did not."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -183,8 +183,8 @@ class Experiment(Model):
     def _explains(self) -> Self:
         if not (self.levels or self.variants) or not (self.claims or self.tables):
             msg = (
-                f"{self.changed}: an experiment needs levels or variants to change, and claims or "
-                "tables to explain"
+                f"{self.changed}: an experiment must set `levels` or `variants` (the change), and "
+                "`claims` or `tables` (what the change may explain)"
             )
             raise ValueError(msg)
         return self
@@ -303,9 +303,9 @@ def _parts(
     """Yield the parts of a claim that one entry of the file defines.
 
     There is one part for each combination of values in `each`. A part uses only runs with the
-    levels in `where` of the study and of the entry. The levels of two kinds of factors are not
-    restricted: the factor whose levels are the rows of the part, and factors with the level "any"
-    in the entry.
+    levels in `where`. If the study and the entry both set a level of the same factor in `where`,
+    the level in the entry applies. The levels of two kinds of factors are not restricted: the
+    factor whose levels are the rows of the part, and factors with the level "any".
 
     Raises:
         FieldError: the value is not an expression, or `what` uses a name that is not in `each`.

@@ -69,7 +69,7 @@ class PaperTables:
 
 
 class PaperRuns:
-    """A source of numbers from cwndlab's runs, with one number for each cell and repetition."""
+    """A source of numbers from cwndlab's runs: for a table cell, one number for each repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
         """Store the claims, and the results of the study that reproduces the paper."""
@@ -154,7 +154,7 @@ class PaperRuns:
 
 
 class ReplacedVariants:
-    """A source of numbers that returns the numbers of other variants in place of some variants."""
+    """A source of numbers that, for some variants, returns the numbers of other variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
         """Store a source of numbers; `replaced_by` maps replaced variants to their replacements."""
@@ -189,7 +189,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return a level's name as written in expressions: with _ in place of signs and spaces."""
+    """Return a level's name as in expressions: _ replaces all but letters and digits."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

@@ -2,17 +2,18 @@
 
 An experiment starts from a claim that does not hold. In the runs that test the claim, the
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
-changed runs and tested against the same bounds, each at a significance level of 5 %:
+changed runs and tested against the same bounds, each at a significance level of 5 %. A value
+*holds* if the test shows that it is within its bounds. A *missed* value does not hold without the
+change. The first of these effects that applies is reported:
 
-- the effect is *open* if a value that did not hold was computed from only two to nine repetitions;
+- the effect is *open* if a missed value was computed from only two to nine repetitions;
 - the change *explains* the difference if all values were measured and hold with the change;
-- the change is *part* of the explanation if a value that did not hold moves towards its bounds, or
-  if all measured values hold with the change but other values were not measured;
-- the change moves a value *the other way* if a value that did not hold moves away from its bounds;
+- the change is *part* of the explanation if a missed value moves towards its bounds, or if all
+  measured values hold with the change but other values were not measured;
+- the change moves a value *the other way* if a missed value moves away from its bounds;
 - in all other cases, the change *has no effect*.
 
-The first of these effects that applies is reported. A value moves only if its confidence intervals
-with and without the change do not overlap.
+A value moves only if its confidence intervals with and without the change do not overlap.
 
 For a table, the cells that the experiment ran are compared with the paper. The change *explains*
 the difference if all cells are within the table's tolerance (10 % by default). The change is *part*
@@ -55,7 +56,7 @@ class TrialEffect(StrEnum):
     PART = "part of it"
     NONE = "has no effect"
     AWAY = "the other way"
-    SPOILS = "moves a table away from the paper"
+    SPOILS = "makes a table differ more from the paper"
     OPEN = "open"
 
 
@@ -79,14 +80,14 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The statement of the claim for which the experiment may explain the difference."""
+        """The statement of the claim; the experiment may explain why the claim does not hold."""
         return self.claim.says
 
     @property
     def shown(self) -> Change:
-        """The value to show: the one that the change moves farthest towards its bounds.
+        """The value to show: the one that the change moves farthest towards the value's bounds.
 
-        If values hold with the change, only these values are considered.
+        If some values are within their bounds with the change, only these values are considered.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 

@@ -83,7 +83,7 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """Parameter of the measure: a window size, the number of a loss, or a time."""
+    """Parameter of the measure: a window size, a loss episode (1 is the first), or a time."""
     is_calibrated: bool = False
     """True if the link was calibrated to this number, so that cwndlab's number is not a
     prediction."""
@@ -158,7 +158,7 @@ class Plausibility(Model):
     value: WrittenOut
     """Expression that computes the number from other numbers in the paper."""
     stated: WrittenOut
-    """The number that the paper states, or a second expression for the number."""
+    """The number that the paper states, or another expression that computes the number."""
     unit: str
     within: float
     """Largest relative difference that the rounding of the paper's numbers can cause."""

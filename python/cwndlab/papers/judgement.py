@@ -159,7 +159,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether cwndlab's value was fitted to the paper (an input)."""
+    """Return a function that checks whether cwndlab's value is an input: fitted to the paper."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHUFFLES = 200
-"""Number of fits to tables of the paper in which the names of the variants are shuffled."""
+"""Number of fits to copies of the paper's tables in which the variants' names are shuffled."""
 _SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
 _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
 
@@ -161,8 +161,9 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one random permutation, which is the same in all tables. If the tables contain no
-    number of the replacing variant, a variant keeps its own number.
+    Each fit uses one random permutation, which is the same in all tables. It assigns one
+    of the variants to each variant, and the numbers of the assigned variant replace those of the
+    variant. Where the assigned variant has no number, the variant keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))

@@ -136,7 +136,7 @@ def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> floa
 def slow_start_end(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
 ) -> tuple[float, float] | None:
-    """Return the time at which slow start ends between two given times, and the window then.
+    """Return the time at which slow start ends in an interval, and the window at this time.
 
     In slow start, the window grows by about the number of acknowledged packets; in congestion
     avoidance, it grows by one packet in each round trip. The end of slow start is the point

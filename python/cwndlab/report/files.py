@@ -38,7 +38,7 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
 
 
 def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield each figure of each setting, after its path in `figures/` without the suffix."""
+    """Yield pairs for all settings: a path in `figures/`, without suffix, and the figure."""
     for setting in context.settings:
         if setting.has_timeline:
             for title, figure in _figures(setting):

@@ -38,8 +38,8 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Pairs of the number of a network setting (None for the whole study) and the section's HTML
-    for this setting."""
+    """Pairs: the number of a network setting (None for the whole study), and the section's HTML for
+    this setting."""
 
 
 def render(template: str, **values: object) -> Markup:

@@ -140,7 +140,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Map the path, without suffix, of each file to which the page links to the file's suffixes."""
+    """For all files that the page links to, map the path without suffix to the suffixes."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

@@ -129,9 +129,10 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the runs that precede a measured run: one run per other algorithm.
+    """Return the flows of the runs before a measured run: one run for each other algorithm.
 
-    The runs have the order of `rotation`, beginning after the algorithm of the measured run.
+    The runs have the order of `rotation`. The first run has the algorithm that follows the
+    algorithm of the measured run; the first algorithm follows the last one.
     """
     turns = study.rotation
     if not turns:

@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Map the name in results of each algorithm file of a study to the reference in the study."""
+    """For each algorithm file of a study, map its name in results to its reference in the study."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

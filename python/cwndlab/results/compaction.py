@@ -193,7 +193,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Add the columns of the list of runs to rows; return the rows and the new columns' names."""
+    """Add the run list's columns to each row; return the rows and the new columns' names."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the format; incremented when older versions cannot read the new format."""
+"""Version of the format; incremented when older versions of cwndlab cannot read it."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"

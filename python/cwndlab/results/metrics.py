@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns that are added over flows; other columns are averaged."""
+"""Columns with counts or rates, which have a total over flows; other columns are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",

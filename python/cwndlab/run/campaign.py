@@ -274,7 +274,10 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Map each copy's path to the C file's content, and each reference to its copy's path."""
+    """Return two maps: each copy's path to its content, and each reference to its copy's path.
+
+    The copies are those of the study's C files; a reference is the study's text for a C file.
+    """
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {

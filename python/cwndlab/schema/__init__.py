@@ -1,7 +1,8 @@
 """Define the content of study files and scenarios; this package is the only definition.
 
 `study` and `link` define the content of study files; `scenario` defines the simulator's input.
-`cwndlab.resolve` converts a study to canonical scenarios in whole SI units.
+`cwndlab.resolve` converts a study to canonical scenarios, whose values are whole numbers in SI
+units.
 """
 
 from cwndlab.schema.base import canonical_json

@@ -151,7 +151,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotations of one part (a key or a position) inside a type annotation."""
+    """Return the annotations that one part of a path (a key or a position) selects."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

@@ -80,9 +80,9 @@ class Range(Basis):
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="scale on which the values are distributed uniformly; values of further "
-        "paths keep their ratio to the value of the first path (log) or their difference from "
-        "it (linear)",
+        description="scale on which the values are distributed uniformly; the value of each "
+        "further key in `paths` keeps its ratio to the value of the first key (log) or its "
+        "difference from it (linear)",
     )
     choices: tuple[Choice, ...] = Field(
         default=(),

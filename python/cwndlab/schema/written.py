@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Marks a field of an SI model that has a unit in study files, as in `10 ms`."""
+    """Marks a field of an SI model: in study files, its value has a unit, as in `10 ms`."""
 
     text: Any  # the type that parses and formats the quantity
     unit: str  # the unit at the end of the SI field's name
     instead: str = ""  # replaces the unit at the end of the key in study files
-    scale: int = 1  # smallest units of the text in one unit of the field
+    scale: int = 1  # units of the parsed value in one unit of the field
 
     def key(self, name: str) -> str:
         """Return the field's key in study files."""
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
-        """Convert a parsed value, in the smallest unit of its text, to the unit of the field."""
+        """Convert a value from the unit in which it was parsed, such as ns, to the field's unit."""
         if isinstance(value, tuple):
             return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
         if value % self.scale:
@@ -90,7 +90,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
     """Return the model of the table that represents `model` in study files.
 
     Args:
-        model: the model in whole SI units.
+        model: the model whose values are whole numbers in SI units.
         is_whole: whether keys without a default are required; otherwise all keys are optional.
     """
     fields: dict[str, Any] = {}

@@ -1,12 +1,12 @@
 """Compute bias-corrected and accelerated (BCa) bootstrap intervals over runs.
 
 The interval is defined in B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); the
-acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the interval
-without correction is too narrow: its coverage is 91 % instead of 95 % at n = 10. Resampling
-underestimates the variance by a factor of (n - 1) / n, and does not account for Student's t
-distribution. T. Hesterberg, "What teachers should know about the bootstrap", The American
-Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). This
-module applies the same adjustment to the BCa interval; a test simulates the coverage.
+acceleration comes from the jackknife. With ten to twenty runs, as in most studies, Efron's interval
+is too narrow: its coverage is 91 % instead of 95 % at n = 10. Resampling underestimates the
+variance by a factor of (n - 1) / n, and does not account for Student's t distribution.
+T. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015),
+therefore adjusts the tail probability (the "expanded" interval). This module applies the same
+adjustment to the BCa interval; a test simulates the coverage.
 
 The resamples are drawn with a fixed seed and are shared by all statistics with the same number of
 runs, so an interval is reproducible on every computer.
@@ -58,7 +58,7 @@ class Interval:
 
     @property
     def is_constant(self) -> bool:
-        """True if several runs have exactly the same value, because the runs are not random."""
+        """True if there are several runs with exactly the same value: nothing in them is random."""
         return self.runs > 1 and self.low == self.high
 
     @property
@@ -190,7 +190,7 @@ def _of_resamples(statistic: Statistic, runs: Floats, rows: npt.NDArray[np.int32
 
 
 def _taken(runs: Floats, rows: npt.NDArray[np.int32]) -> Floats:
-    """Return the runs with the given indices, in the memory order that can be summed fastest."""
+    """Return the runs with the given indices, in the memory layout that is the fastest to sum."""
     if runs.ndim == 1:
         return runs[rows]
     taken: Floats = np.moveaxis(runs[rows.T], 0, 1)

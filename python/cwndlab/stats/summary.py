@@ -67,9 +67,9 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
     """Return the row that is nearest to the mean of all rows: the most representative run.
 
     By default, each column is scaled by its standard deviation. With `is_scaled=False`, columns
-    are not scaled, so the column with the largest numbers dominates; in this unscaled way, the
-    HSDPA paper (`hsdpa-2010`, section V) chooses a run by its goodput, RTT and number of timeouts.
-    If several rows are equally near, the first of them is returned.
+    are not scaled, so the column with the largest numbers dominates. The HSDPA paper
+    (`hsdpa-2010`, section V) uses unscaled columns: goodput, RTT and number of timeouts. If several
+    rows are equally near, the first of them is returned.
     """
     rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
     with np.errstate(invalid="ignore"):

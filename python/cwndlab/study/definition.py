@@ -228,13 +228,13 @@ class StudyDefinition:
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert a document to the form of a study file: single keys move to the table [study]."""
+        """Convert a document to the form of a study file: keys outside tables move to [study]."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the study by its document, because models made at run time cannot be pickled."""
+        """Pickle the document without its models: models made at run time cannot be pickled."""
         return _unpickled, (type(self), self.document, self.folder, self._kept)
 
     def __repr__(self) -> str:

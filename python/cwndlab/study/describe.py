@@ -288,11 +288,12 @@ def _reorder(reorder: PathPart) -> str:
         case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
             return (
-                f"{share} of packets have {delay} of additional delay, at most one in {reorder.gap}"
+                f"{share} of packets have {delay} of additional delay, at most one packet in "
+                f"{reorder.gap}"
             )
         case "early":
             share = format_share(reorder.ppb)
-            return f"{share} of packets have no delay, at most one in {reorder.gap}"
+            return f"{share} of packets have no delay, at most one packet in {reorder.gap}"
         case _:
             return "jitter changes the order of packets"
 
@@ -308,7 +309,7 @@ def _rate(rate: PathPart, traces: Mapping[str, Trace]) -> str:
         if rate.light is None:
             return trace
         trains, after = traces[rate.light.path].path.name, format_duration(rate.light.after_ns)
-        return f"{trace}, packet trains {trains} after an idle time of {after}"
+        return f"{trace}, packet trains from {trains} after the link was idle for {after}"
     if rate.bits_per_sec is None:
         return "unlimited rate"
     burst = "" if rate.burst_bytes is None else f", burst {format_size(rate.burst_bytes)}"
@@ -360,7 +361,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("algorithms run before each measured run", ", ".join(turns)))
+        facts.append(Fact("algorithms of the runs before each measured run", ", ".join(turns)))
     return facts
 
 

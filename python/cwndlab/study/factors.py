@@ -148,7 +148,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         raise FieldError(key, message)
     label = value["name"]
     if not isinstance(label, str | int | float) or (isinstance(label, float) and isnan(label)):
-        raise FieldError((*key, "name"), "the name of a level is a text or a number")
+        raise FieldError((*key, "name"), "the name of a level must be text or a number")
     sets = tuple((name, inner) for name, inner in value.items() if name != "name")
     for name, _ in sets:
         _refuse_fixed(name, (*key, name))

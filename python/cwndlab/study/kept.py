@@ -95,7 +95,7 @@ class KeptScenarios:
             raise self._damaged() from None
 
     def _is_listed(self, content: bytes) -> bool:
-        """Return False if the manifest has the hash of another scenario file, otherwise True."""
+        """Return False if the manifest has a different hash for the scenario file, else True."""
         if (self.folder / _COMMIT).exists():
             return True  # the process was killed while it replaced both files
         try:
@@ -113,7 +113,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """Maps the name in scenarios of each trace in the folder to the trace."""
+        """Maps the name that scenarios use for each trace in the folder to this trace."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             for read in (read_trace, read_packet_trains):

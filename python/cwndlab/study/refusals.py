@@ -22,8 +22,8 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Maps a key of the scenario that the simulator may refuse to the short key, such as `users`, that
-sets it in a study."""
+"""For each key of a scenario that the simulator may refuse: the short key, such as `users`, that
+sets this key in a study."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
@@ -61,8 +61,8 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
     """Return the part of a key path that the document contains, and the message.
 
-    If the document contains only the beginning of the path, the message begins with the path,
-    without the first key.
+    If the document contains only the beginning of the path, the message begins with all keys of
+    the path except the first, as in `wifi.access_point.queue: `.
     """
     found = _written(document, key)
     is_short = found != key[: len(found)]
@@ -71,7 +71,10 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of a key path that the document contains, or the short key if it is set."""
+    """Return the part of a key path that the document contains, or the path of a short key.
+
+    If the document sets the key by a short key (`_SHORT`), the path of the short key is returned.
+    """
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):

@@ -124,7 +124,7 @@ def uncertainty_note(comparison: Comparison) -> str:
         )
     geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
-        f"Mean over {comparison.repetitions} runs{geometric} ± half of the "
+        f"Mean over {comparison.repetitions} runs{geometric} ± half of the width of the "
         f"{100 * comparison.confidence:g} % interval of the mean, followed by the difference from "
         "the best algorithm."
     )

@@ -57,8 +57,8 @@ class Program:
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
     may_share: bool = True
-    """False if the compiler refuses the program when its first translation unit has a variable that
-    all connections and runs share."""
+    """False if the first translation unit must not contain a variable that all connections and runs
+    share; a program with such a variable is refused."""
 
     @property
     def sha256(self) -> str:

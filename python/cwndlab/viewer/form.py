@@ -165,5 +165,5 @@ def _table(factors: object) -> dict[str, Any]:
 
 def _check_value(key: str, value: object) -> None:
     if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
-        msg = f"{key}: must be a text, a number, yes or no"
+        msg = f"{key}: must be text, a number, yes or no"
         raise CwndlabError(msg)

@@ -107,7 +107,7 @@ class Started:
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study started from the page still runs, and the end of its output."""
+        """Return whether a study that the page started is still running, and its last output."""
         child = self._children.get(results)
         if child is None:
             return False, ""

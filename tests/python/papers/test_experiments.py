@@ -168,7 +168,7 @@ def test_another_variant_may_stand_in_the_place_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("experiment", "message"),
-    [("", "needs levels or variants"), ('levels = { part = "a" }\nwhy = "b"', "unknown key")],
+    [("", "must set `levels`"), ('levels = { part = "a" }\nwhy = "b"', "unknown key")],
 )
 def test_a_wrong_experiment_is_refused(experiment: str, message: str) -> None:
     with pytest.raises(CwndlabError, match=message):
@@ -239,7 +239,7 @@ def test_a_table_is_judged_by_its_mean_difference(
     assert trial.before == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(("after", "effect"), [(1.4, "explains it"), (4.0, "moves a table away")])
+@pytest.mark.parametrize(("after", "effect"), [(1.4, "explains it"), (4.0, "makes a table differ")])
 def test_change_that_moves_a_table_away_explains_nothing(after: float, effect: str) -> None:
     (claim,) = tried({("as measured", "cubic"): 6, ("other", "cubic"): 12})
     table = load_paper("hsdpa-2010").tables[0]

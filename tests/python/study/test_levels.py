@@ -62,7 +62,7 @@ def test_progress_of_a_large_study_is_printed_while_its_combinations_are_checked
 @pytest.mark.parametrize("name", [["a"], {"a": 1}, None, float("nan")])
 def test_name_of_a_level_is_a_text_or_a_number(name: object) -> None:
     variants = [{"name": name, "link.delay": "5 ms"}]
-    with pytest.raises(StudyError, match="the name of a level is a text or a number"):
+    with pytest.raises(StudyError, match="the name of a level must be text or a number"):
         Study(link=LINK, algorithm="reno", factors={"variant": variants})
 
 
