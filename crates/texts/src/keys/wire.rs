@@ -47,7 +47,7 @@ static RED: Table = Table {
             Form::Whole { least: 0, most: 31 },
             "9",
             "exponent of the weight in the average queue length: each arriving packet moves the \
-             average by 2^-weight_shift of the difference from the present queue length",
+             average towards the present queue length, by 2^-weight_shift of their difference",
         ),
         optional(
             "idle_packet",
@@ -317,8 +317,8 @@ const TRACE: Key = optional(
     "",
     Form::Text,
     "recording of a link, which determines the rate over time: a Mahimahi trace, a file with \
-     seconds and Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files may be \
-     compressed with gzip",
+     times in s and rates in Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files \
+     may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
