@@ -157,7 +157,7 @@ pub(crate) static PIE: Table = Table {
             "ecn",
             Form::Flag,
             "false",
-            "whether to mark ECN-capable packets instead of dropping them while the drop \
+            "whether ECN-capable packets are marked instead of dropped as long as the drop \
              probability is below 10 %",
         ),
     ],

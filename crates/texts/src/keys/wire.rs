@@ -356,8 +356,8 @@ const LIGHT_AFTER: Key = optional(
     "light_after",
     "",
     TIME,
-    "time for which the link must be idle before the next packet starts a new packet train of \
-     light_trace or of a folder of CellReplay; if absent, 10 ms",
+    "idle time of the link after which the next packet begins a new burst, to which a packet train \
+     of light_trace or of a folder of CellReplay applies; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
