@@ -71,8 +71,8 @@ static RED: Table = Table {
             "hard_drop",
             Form::Flag,
             "false",
-            "whether ECN-capable packets are also dropped when the average queue length is so \
-             high that every packet would be marked",
+            "whether, when the average queue length is so high that every packet would be marked, \
+             ECN-capable packets are dropped instead",
         ),
     ],
 };
