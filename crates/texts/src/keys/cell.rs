@@ -164,8 +164,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_jitter_ns",
             TIME,
             r#""0 s""#,
-            "maximum random delay that is added to core_delay, uniformly distributed from 0; \
-             packets keep their order",
+            "upper limit of a random delay that is added to core_delay; this delay is uniformly \
+             distributed from 0 to the limit, and packets keep their order",
         ),
         usual(
             "core_frame",

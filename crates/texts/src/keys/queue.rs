@@ -22,8 +22,9 @@ pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",
     "ack_filter",
     Form::Word(&["conservative", "aggressive"]),
-    "ACK filter, as in CAKE: queued ACKs that a newer ACK of the same connection makes redundant \
-     are dropped; conservative keeps two such ACKs, aggressive keeps one",
+    "ACK filter, as in CAKE: queued ACKs are dropped when a newer ACK of the same connection makes \
+     them redundant; with aggressive, only the newest ACK stays; with conservative, one older ACK \
+     also stays",
 );
 pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",
@@ -157,7 +158,7 @@ pub(crate) static PIE: Table = Table {
             "ecn",
             Form::Flag,
             "false",
-            "whether to mark ECN-capable packets instead of dropping them while the drop \
+            "whether ECN-capable packets are marked instead of dropped as long as the drop \
              probability is below 10 %",
         ),
     ],

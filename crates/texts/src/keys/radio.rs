@@ -251,8 +251,8 @@ pub(crate) static NR: Table = Table {
             "secondary",
             "secondary_mhz",
             MEGAHERTZ,
-            "bandwidth of a second carrier that is used only in the downlink, with the same \
-             slots; if absent, the cell has one carrier",
+            "bandwidth of a second carrier, which has the same slots as the first carrier and is \
+             used only in the downlink; if absent, the cell has one carrier",
         ),
     ],
 };

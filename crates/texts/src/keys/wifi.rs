@@ -399,23 +399,23 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether all stations wait for the duration of a response after a collision (EIFS)",
+            "whether, after a collision, all stations wait for the duration of a response (EIFS)",
         ),
         usual(
             "asks_before_repeating",
             "asks_before_repeating",
             Form::Flag,
             "false",
-            "whether a sender whose aggregated frame was not acknowledged first asks the receiver \
-             (in a block ACK request) which packets arrived, and then retransmits",
+            "whether, after an aggregated frame without acknowledgement, the sender retransmits \
+             only after it has asked the receiver which packets arrived (block ACK request)",
         ),
         usual(
             "asks_after_expiry",
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether, as in ns-3, a sender informs the receiver in a block ACK request that it has \
-             dropped packets which were already sent but then exceeded queue_time",
+            "whether, when packets that were already sent exceed queue_time and are dropped, the \
+             sender informs the receiver in a block ACK request, as in ns-3",
         ),
         optional(
             "beacons",

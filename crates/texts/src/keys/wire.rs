@@ -47,7 +47,7 @@ static RED: Table = Table {
             Form::Whole { least: 0, most: 31 },
             "9",
             "exponent of the weight in the average queue length: each arriving packet moves the \
-             average by 2^-weight_shift of the difference from the present queue length",
+             average towards the present queue length, by 2^-weight_shift of their difference",
         ),
         optional(
             "idle_packet",
@@ -71,8 +71,8 @@ static RED: Table = Table {
             "hard_drop",
             Form::Flag,
             "false",
-            "whether ECN-capable packets are also dropped when the average queue length is so \
-             high that every packet would be marked",
+            "whether, when the average queue length is so high that every packet would be marked, \
+             ECN-capable packets are dropped instead",
         ),
     ],
 };
@@ -317,8 +317,8 @@ const TRACE: Key = optional(
     "",
     Form::Text,
     "recording of a link, which determines the rate over time: a Mahimahi trace, a file with \
-     seconds and Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files may be \
-     compressed with gzip",
+     times in s and rates in Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files \
+     may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
@@ -356,8 +356,8 @@ const LIGHT_AFTER: Key = optional(
     "light_after",
     "",
     TIME,
-    "time for which the link must be idle before the next packet starts a new packet train of \
-     light_trace or of a folder of CellReplay; if absent, 10 ms",
+    "idle time of the link after which the next packet begins a new burst, to which a packet train \
+     of light_trace or of a folder of CellReplay applies; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
