@@ -30,7 +30,7 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return the study of a comparison, merged with earlier comparisons, and its results folder.
+    """Merge a comparison with earlier ones; return the merged study and its results folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
     files and presets that they name have the same content. The name of the folder contains a hash

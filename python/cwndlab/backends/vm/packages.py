@@ -1,4 +1,4 @@
-"""Manage stock kernels for virtual machines; their packages are unpacked, not installed."""
+"""Manage stock kernels for virtual machines; kernel packages are unpacked, not installed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,9 @@ def kernels() -> list[StockKernel]:
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the added kernel with the highest release, or the highest that begins with `wanted`.
+    """Return the added kernel with the highest release.
+
+    If `wanted` is given, only releases that begin with `wanted` are considered.
 
     Raises:
         KernelRunError: no kernel has been added.
