@@ -102,7 +102,7 @@ def _failed(study: Study, folder: Path) -> set[str]:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the reference to a C file in a results folder, with an absolute path."""
+    """Return a reference, with an absolute path, to a C file in a results folder."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"

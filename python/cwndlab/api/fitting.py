@@ -1,4 +1,4 @@
-"""Fit a link to measurements; the functions are used by commands and in notebooks."""
+"""Fit a link to measurements, for commands and for notebooks."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
         raise MeasurementError(msg)
     chosen = keys[0] if run is None else run
     if chosen not in keys:
-        msg = f"{results.path} contains no run {chosen}; its runs are {', '.join(keys[:5])}"
+        msg = f"{results.path} contains no run {chosen}; its first runs are {', '.join(keys[:5])}"
         raise MeasurementError(msg)
     rows = flows.filter(pl.col("run") == chosen)
     place = f"{results.path}, run {chosen}"

@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: sums and means over its flows, fairness and queue length."""
+        """Return one row for each run: fairness, queue length, sums and means over the flows."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:

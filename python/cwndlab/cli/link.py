@@ -142,8 +142,8 @@ def link_export(spec: str, out: Path, duration: int, direction: str, user: int) 
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
-    help="Path of the files to write: NAME.toml describes the link, NAME-downlink.trace and "
-    "NAME-uplink.trace are its traces. --light-heavy adds NAME-downlink.light and "
+    help="Path of the files to write: NAME.toml with the link, and NAME-downlink.trace and "
+    "NAME-uplink.trace with its traces. --light-heavy adds NAME-downlink.light and "
     "NAME-uplink.light.",
 )
 @click.option(

@@ -46,7 +46,7 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
 
 
 class KernelNames(AbstractContextManager["KernelNames"]):
-    """Loads the algorithms that runs need into the kernel, and finally unloads them."""
+    """Loads into the kernel the algorithms that runs need, and finally unloads them."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
         """Create the loader.

@@ -41,7 +41,7 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """Executes requests; each request is one run in a separate virtual machine."""
+    """Executes each request as one run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
@@ -185,7 +185,7 @@ def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> 
 
 
 class VmExecutor(KernelExecutor):
-    """An executor that uses a stock kernel in virtual machines; results are reproducible."""
+    """An executor that uses a stock kernel in virtual machines, with reproducible results."""
 
     attempts = 1  # a second attempt would have the same result
 

@@ -274,6 +274,9 @@ def _apt(*command: str, folder: str | None = None) -> str:
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)  # noqa: S603  apt's own
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["apt reported no reason"]
-        msg = f"{' '.join(command[:2])}: {said[-1]}; or add a file: cwndlab kernel add FILE.deb"
+        msg = (
+            f"{' '.join(command[:2])}: {said[-1]}; you can add a package file instead: "
+            "cwndlab kernel add FILE.deb"
+        )
         raise KernelRunError(msg)
     return done.stdout
