@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The heading of the plot: algorithm and link, in lines that are as wide as the plot."""
+        """The heading of the plot: algorithm and link, in lines that fit the plot."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))

@@ -30,7 +30,7 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return the study of a comparison, merged with earlier comparisons, and its results folder.
+    """Merge a comparison with earlier ones; return the merged study and its results folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
     files and presets that they name have the same content. The name of the folder contains a hash
@@ -102,7 +102,7 @@ def _failed(study: Study, folder: Path) -> set[str]:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the reference to a C file in a results folder, with an absolute path."""
+    """Return a reference, with an absolute path, to a C file in a results folder."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"

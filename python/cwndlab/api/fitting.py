@@ -1,4 +1,4 @@
-"""Fit a link to measurements; the functions are used by commands and in notebooks."""
+"""Fit a link to measurements, for commands and for notebooks."""
 
 from __future__ import annotations
 
@@ -180,9 +180,8 @@ def clients_population(
 ) -> dict[str, Any]:
     """Return the content of a users file.
 
-    The weight of a link is the share of connections (if `weighing` is `flows`) or of bytes (if it
-    is `bytes`) that belong to the link's class of clients, divided by the number of links of this
-    class.
+    The weight of a link is its class's share of the log's connections, divided by the number of
+    links of the class. If `weighing` is `bytes`, the class's share of the bytes is used instead.
     """
     users = []
     for each, found in clients:
@@ -244,7 +243,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
         raise MeasurementError(msg)
     chosen = keys[0] if run is None else run
     if chosen not in keys:
-        msg = f"{results.path} contains no run {chosen}; its runs are {', '.join(keys[:5])}"
+        msg = f"{results.path} contains no run {chosen}; its first runs are {', '.join(keys[:5])}"
         raise MeasurementError(msg)
     rows = flows.filter(pl.col("run") == chosen)
     place = f"{results.path}, run {chosen}"
@@ -264,7 +263,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Map each column name to the time series of a flow from which a link is inferred."""
+    """Return, by column name, those time series of a flow from which a link is inferred."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()

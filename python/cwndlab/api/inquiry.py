@@ -1,4 +1,4 @@
-"""Run the studies of `advise`: the given network, similar networks, and competing flows."""
+"""Run the studies of `advise`: on the given network, on similar ones, and with competing flows."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study keys of a network, with a default duration of runs if none is set."""
+    """Return the study keys of a network; add a duration and random starts unless they are set."""
     return {**_times(level["link"], "downlink"), **level}
 
 

@@ -37,7 +37,7 @@ class Plottable(Protocol):
         """Return the time series of those runs that have the given factor values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of those runs that have the given factors."""
+        """Return losses, recoveries and timeouts of the runs that have the given factor values."""
 
 
 class Plotter:

@@ -33,7 +33,7 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
 
 
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:
-    """Return keys of a study that make its repetitions differ from each other.
+    """Return the study keys that make the repetitions of a study differ from each other.
 
     The starts of flows are delayed at random, and each repetition on a recorded trace begins at a
     different point of the trace.

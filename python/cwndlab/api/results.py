@@ -1,4 +1,4 @@
-"""Read the results of a study as Polars data frames, with SQL, or as a display in notebooks."""
+"""Read a study's results as Polars data frames or with SQL, and display them in notebooks."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: sums and means over its flows, fairness and queue length."""
+        """Return one row for each run: fairness, queue length, sums and means over the flows."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -292,8 +292,8 @@ class Results:
     def sql(self, query: str) -> pl.DataFrame:
         """Run an SQL query on the tables `runs`, `flows`, `links`, `samples`, `events`, `acks`.
 
-        For runs on a kernel, the table `tcp_info` is also available; for runs on a real network,
-        the tables `probes`, `flags`, `radio` and `datagrams`.
+        Runs on a kernel also fill the table `tcp_info`. Runs on a real network can also fill the
+        tables `tcp_info`, `probes`, `flags`, `radio` and `datagrams`.
 
         Raises:
             ArgumentError: DuckDB cannot run the query, or the query returns no table.

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 STUDY = "study.toml"
 """Name of the file that contains the study of a trial between two hosts."""
 RUNS = "runs"
-"""Subfolder of a trial for the results that were measured between two hosts.
+"""Subfolder for the results of a trial between two hosts.
 
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """

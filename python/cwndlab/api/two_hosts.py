@@ -44,8 +44,8 @@ class HostPeriods:
     study: Study
     """Study whose runs are the uninterrupted periods of all blocks (pairs of periods)."""
     study_of_part: Callable[[float], Study]
-    """Function that returns a study with one run of each algorithm; its argument is the duration of
-    a run in seconds."""
+    """Function that takes the duration of a run in seconds, and returns a study with one run of
+    each algorithm."""
     backend: RealNetwork
     folder: Path
     """Folder with the results of those periods that were measured without interruption."""

@@ -40,7 +40,10 @@ class Simulator:
     jobs: int | None = None
     """Number of parallel runs. If None, one run per processor core."""
     cluster: str | None = None
-    """Address (`dask://HOST:PORT`) of the Dask cluster that simulates; None for this machine."""
+    """Address (`dask://HOST:PORT`) of the Dask cluster that simulates.
+
+    If None, this machine simulates.
+    """
 
     @property
     def name(self) -> str:

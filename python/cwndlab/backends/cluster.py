@@ -58,7 +58,7 @@ class ClusterExecutor:
         """Compute all tasks; if the caller stops iterating, cancel tasks that have not started.
 
         Raises:
-            ClusterError: no scheduler answers, the versions of the workers differ from this
+            ClusterError: no scheduler answers, a worker's versions differ from those of this
                 machine, or the cluster repeatedly lost workers.
         """
         try:
@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch of tasks; return [its future], or [] without tasks."""
+                """Submit the next batch of tasks; return [its future], or [] if no task is left."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -111,7 +111,7 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Return the number of cores of all workers, after comparing their program versions."""
+        """Check that all workers compute as this machine does, and return their number of cores."""
         threads = client.nthreads()
         if not threads:
             msg = (
@@ -157,7 +157,7 @@ def _identity_there() -> dict[str, str]:
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Return the number of tasks in the next batch, chosen so that it takes about `BATCH_S`."""
+    """Return the number of tasks for the next batch, so that the batch takes about `BATCH_S`."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))

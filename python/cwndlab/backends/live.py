@@ -83,7 +83,7 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with keys that distinguish iperf3 from `cwndlab serve`.
+        """Return the runs; with an iperf3 server, their keys are not those for `cwndlab serve`.
 
         Raises:
             StudyError: the study has a simulated link, no place is selected although the study has

@@ -93,7 +93,7 @@ def _open_closed_streams() -> None:
     """Open the null device in place of each standard stream that the caller has closed (`>&-`).
 
     Otherwise, the next opened file, such as a table of results, would get the closed stream's
-    descriptor and receive its output.
+    descriptor, and the stream's output would be written to this file.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -138,8 +138,8 @@ def run(arguments: list[str]) -> int:
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
     """Return whether the program that read standard output has closed the pipe.
 
-    If the pipe is closed, either click has replaced `sys.stdout`, or `end` is the exception that
-    Rich raised after a `BrokenPipeError`.
+    In this case, click has replaced `sys.stdout`, or `end` is the exception that Rich raised after
+    a `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    """Infer a paper's network from simulations, and print how well it predicts the paper's numbers.
+    """Infer a paper's network, and print how well this network predicts the paper's numbers.
 
     Raises:
         UnknownNameError: cwndlab has no plan for inferring this paper's network.
@@ -59,8 +59,8 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
     tell(
-        "fitting the networks to the paper's numbers, and again to numbers with shuffled names "
-        "of the variants"
+        "fitting the networks to the paper's numbers, first with the right names of the variants "
+        "and then with shuffled names"
     )
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
@@ -127,11 +127,12 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
 def _comparison(fit: PaperFit, shuffled: Floats) -> str:
     better = _as_good(fit, shuffled)
     return (
-        f"{plural(len(fit.predicted), 'number')} predicted with a mean error of "
-        f"{_percent(fit.error)}. The mean error is {_percent(fit.error_of_mean)} if each number is "
-        "predicted by the mean of all the paper's numbers for the same metric and direction. As a "
-        f"test, the names of the variants were shuffled in {len(shuffled)} fits; in {better} of "
-        f"these fits, the error is equal or smaller (p = {_p_value(fit, shuffled):.3f})."
+        f"The mean error of {plural(len(fit.predicted), 'predicted number')} is "
+        f"{_percent(fit.error)}. It is {_percent(fit.error_of_mean)} if each number is predicted "
+        "by the mean of all the paper's numbers for the same metric and direction. As a test, the "
+        f"names of the variants were shuffled in {len(shuffled)} fits. In {better} of these fits, "
+        "the mean error is not larger than with the right names "
+        f"(p = {_p_value(fit, shuffled):.3f})."
     )
 
 
@@ -158,7 +159,7 @@ def _claim(each: InferredClaim) -> dict[str, Any]:
 
 
 def _document(fit: PaperFit, shuffled: Floats, claims: list[InferredClaim]) -> dict[str, Any]:
-    """Return the inferred network and predictions as a dictionary, for JSON and for the claims."""
+    """Return the errors, the judged claims and the predictions as a dictionary for JSON."""
     return {
         "training": list(fit.networks.plan.training),
         "error": fit.error,

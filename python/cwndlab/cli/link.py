@@ -142,8 +142,8 @@ def link_export(spec: str, out: Path, duration: int, direction: str, user: int) 
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
-    help="Path of the files to write: NAME.toml describes the link, NAME-downlink.trace and "
-    "NAME-uplink.trace are its traces. --light-heavy adds NAME-downlink.light and "
+    help="Path of the files to write: NAME.toml with the link, and NAME-downlink.trace and "
+    "NAME-uplink.trace with its traces. --light-heavy adds NAME-downlink.light and "
     "NAME-uplink.light.",
 )
 @click.option(
@@ -227,7 +227,10 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
 
 
 def _busy_cells(light: LightDirection) -> dict[str, float | None]:
-    """Return how long a link stays busy and its delay while busy, in ms, with 95 % intervals."""
+    """Return how long a link stays busy after a packet, and its shortest delay while it is busy.
+
+    Both times are in ms, with 95 % intervals.
+    """
     found = (None, None) if light.busy is None else (light.busy.lasts, light.busy.delay)
     cells: dict[str, float | None] = {}
     for name, each in zip(("light_after", "busy_delay"), found, strict=True):

@@ -98,7 +98,7 @@ _LIVE_OPTIONS = (
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name the server to a command; it receives the server as `address`."""
+    """Give a command the options for the server; the command receives the server as `address`."""
 
     @functools.wraps(command)
     def with_address(
@@ -122,7 +122,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for a real network to a command; it receives their values as `live`."""
+    """Give a command the options for a real network; the command receives the values as `live`."""
 
     @functools.wraps(command)
     def with_live(**values: Any) -> object:  # noqa: ANN401  of options

@@ -229,7 +229,7 @@ def test_the_command_infers_and_predicts(
     )
     infer_paper(short, folder, Where("sim", 1, None, None), is_quick=True)
     text = capsys.readouterr().out
-    assert "2 numbers predicted with a mean error of" in text.replace("\n  ", " ")
+    assert "The mean error of 2 predicted numbers is" in text.replace("\n  ", " ")
     assert "network inferred from 1 number of cubic" in text
     found = json.loads((folder / "inferred.json").read_text())
     assert {each["column"] for each in found["predicted"]} == {"reno", "htcp"}

@@ -38,8 +38,8 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest amount of data, in packets, that BBR aims to keep in flight (for segmentation
-offload)."""
+"""Smallest amount of data, in packets, that BBR aims to keep in flight so that
+segmentation offload works well."""
 
 
 def us(t_s: float) -> str:
@@ -187,7 +187,7 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 20: ProbeRTT interrupts Startup.
 
-    The application sends more slowly than the link.
+    The application sends at less than the link rate.
     """
     limited = {"kind": "paced", "rate": "4 Mbit/s", "write": "1448 bytes"}
     run = bench.run("8 s", application=limited)

@@ -55,7 +55,7 @@ class Stay:
     phase: str
     begin_s: float
     end_s: float
-    """Time in seconds at which the phase ends; at the latest, the end of the run."""
+    """Time in seconds at which the phase ends, or at which the run ends during the phase."""
 
     @property
     def length_s(self) -> float:
@@ -90,7 +90,7 @@ class Observation:
         sets it."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
-        """Return the first time interval in a phase that begins at or after a given time.
+        """Return the first stay in a phase, among the stays that begin at `after` seconds or later.
 
         Raises:
             NotReachedError: the connection does not enter the phase.

@@ -1,4 +1,4 @@
-"""Execute the runs of test cases, in the simulator or on this machine's kernel."""
+"""Execute the runs of test cases: simulated, on this machine's kernel or in a virtual machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
     record: Mapping[str, Any] = _SAMPLES | {"ack_trace": True}
 
     def __init__(self) -> None:
-        """Start a process for algorithms that are given as files."""
+        """Create the object for the process that runs algorithms given as files."""
         self._process = WorkerProcess()
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
@@ -64,7 +64,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
 
 
 class KernelRuns(AbstractContextManager["KernelRuns"]):
-    """Executes runs on this machine's kernel, in real time; the algorithm runs as BPF programs."""
+    """Executes runs on this machine's kernel in real time, with the algorithm as a BPF program."""
 
     attempts = 6
     record: Mapping[str, Any] = _SAMPLES

@@ -46,7 +46,7 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
 
 
 class KernelNames(AbstractContextManager["KernelNames"]):
-    """Loads the algorithms that runs need into the kernel, and finally unloads them."""
+    """Loads into the kernel the algorithms that runs need, and finally unloads them."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
         """Create the loader.
@@ -60,7 +60,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Load those algorithms of a scenario that Linux lacks; return their names in the kernel.
+        """Load those algorithms of a scenario that are not Linux's own; return their kernel names.
 
         Args:
             scenario: the scenario.
@@ -120,12 +120,12 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded when `exec` starts another program, until that one ends."""
+        """Keep the algorithms loaded until the end of the program that `exec` starts."""
         if self._helper is not None:
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Unload the algorithms; an algorithm in use stays until its last connection ends."""
+        """Unload the algorithms, but keep an algorithm in use until its last connection ends."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

@@ -1,4 +1,4 @@
-"""Read the helper process's records of `TCP_INFO` at sender and receiver of every flow of a run."""
+"""Read the helper process's records of `TCP_INFO` for both ends of each flow of a run."""
 
 from __future__ import annotations
 

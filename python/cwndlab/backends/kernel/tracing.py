@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Where the table of flows lacks the number of timeouts or recoveries, add the counted one."""
+    """Add the counted timeouts and recoveries to the table of flows where numbers are missing."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):

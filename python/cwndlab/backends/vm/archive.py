@@ -38,7 +38,7 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Move to the data of a Debian package, which is the third member of an `ar` archive."""
+    """Move to the data of a Debian package; the data are the third member of this `ar` archive."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)
@@ -52,7 +52,7 @@ def _seek_data(file: IO[bytes], package: Path) -> None:
 
 
 def first_file_system(files: Mapping[str, bytes]) -> bytes:
-    """Return a cpio archive (format `newc`) of these files and their folders, all executable.
+    """Return a cpio archive (format `newc`) of these files, as executables, and their folders.
 
     The bytes depend only on `files`: the archive contains no times, owners or inode numbers of
     this machine.

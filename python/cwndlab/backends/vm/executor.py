@@ -41,7 +41,7 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """Executes requests; each request is one run in a separate virtual machine."""
+    """Executes each request as one run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
@@ -84,8 +84,8 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         if cpu_pct > CPU_BOUND_PCT:
             msg = (
                 f"the run is not valid: emulating the link took {cpu_pct:.0f} % of the virtual "
-                f"machine's processor (cpu_pct; limit: {CPU_BOUND_PCT:.0f} %); choose a slower "
-                "link, or --backend kernel"
+                f"machine's processor (limit: {CPU_BOUND_PCT:.0f} %); choose a slower link, or "
+                "--backend kernel"
             )
             raise KernelRunError(msg)
         for name, path in wanted.items():
@@ -110,9 +110,10 @@ class GuestNames(KernelNames):
     """Finds the names of algorithms in a stock kernel, and the algorithms that must be loaded."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """Create the object.
+        """Create an object that finds names in `kernel`.
 
-        `may_fall_back` permits it to replace missing algorithms with cwndlab's own.
+        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        lacks.
         """
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
@@ -152,7 +153,7 @@ def require_loading_in(kernel: StockKernel, reference: str) -> None:
 
 
 class NoTracer:
-    """Stands in for a `Tracer` but records no events; TCP_INFO shows timeouts and recoveries."""
+    """Replaces a `Tracer` and records nothing; only TCP_INFO then shows timeouts and recoveries."""
 
     missing: str | None = "tracepoints are not read in a virtual machine"
 
@@ -184,7 +185,7 @@ def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> 
 
 
 class VmExecutor(KernelExecutor):
-    """An executor that uses a stock kernel in virtual machines; results are reproducible."""
+    """An executor that uses a stock kernel in virtual machines, with reproducible results."""
 
     attempts = 1  # a second attempt would have the same result
 

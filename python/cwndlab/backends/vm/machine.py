@@ -170,7 +170,7 @@ class VirtualMachine:
     def run(
         self, request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()
     ) -> dict[str, bytes]:
-        """Execute a request in a copy of the virtual machine; return all files that it wrote.
+        """Execute a request in a copy of the virtual machine; return all files that the copy wrote.
 
         The algorithms `programs` are loaded into the guest kernel before the run. If the kernel
         refuses one of them, there is no answer, and the file `loaded` contains the reason.

@@ -1,4 +1,4 @@
-"""Manage stock kernels for virtual machines; their packages are unpacked, not installed."""
+"""Manage stock kernels for virtual machines; kernel packages are unpacked, not installed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,9 @@ def kernels() -> list[StockKernel]:
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the added kernel with the highest release, or the highest that begins with `wanted`.
+    """Return the added kernel with the highest release.
+
+    If `wanted` is given, only releases that begin with `wanted` are considered.
 
     Raises:
         KernelRunError: no kernel has been added.
@@ -272,6 +274,9 @@ def _apt(*command: str, folder: str | None = None) -> str:
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)  # noqa: S603  apt's own
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["apt reported no reason"]
-        msg = f"{' '.join(command[:2])}: {said[-1]}; or add a file: cwndlab kernel add FILE.deb"
+        msg = (
+            f"{' '.join(command[:2])}: {said[-1]}; you can add a package file instead: "
+            "cwndlab kernel add FILE.deb"
+        )
         raise KernelRunError(msg)
     return done.stdout
