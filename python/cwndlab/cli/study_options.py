@@ -1,4 +1,4 @@
-"""Command-line options that set keys of a study; the schema defines their types and help texts."""
+"""Command-line options that set keys of a study. The schema defines the keys' types and helps."""
 
 from __future__ import annotations
 

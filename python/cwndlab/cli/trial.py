@@ -336,8 +336,8 @@ def _returns(found: RegisteredPrediction) -> str:
     """Return the sentence that explains when a trial returns to the baseline algorithm."""
     return (
         f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
-        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. The "
-        f"trial ends if a comparison with this time shows that {found.challenger} harms the "
+        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. It "
+        f"then compares both algorithms, and ends if this shows that {found.challenger} harms the "
         "traffic."
     )
 

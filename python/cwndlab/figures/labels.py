@@ -36,7 +36,7 @@ class PlacedLabel:
 def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
     """Return a short text for each name in a figure; long names lose their middle.
 
-    If names differ only in their middle, a number follows the shortened names.
+    If several names are shortened to the same text, a number is added to all but the first.
     """
     head_length = 3 * longest // 5
     tail_length = longest - 1 - head_length

@@ -98,7 +98,7 @@ class Fit:
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
         """Draw links with equal weights.
 
-        If the links do not explain the measurement, their spread is increased.
+        If the links do not explain the measurement, the spread of the links is increased.
         """
         return self.posterior.draw(count, self.check.widening)
 

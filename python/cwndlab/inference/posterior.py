@@ -65,8 +65,8 @@ class Check:
     """Fraction of the simulations that deviate from the other simulations at least as much as the
     measurement deviates from all simulations."""
     worst: str
-    """The statistic in which the measurement differs most from the simulations, as a noun phrase of
-    `cwndlab.inference.summaries.title`."""
+    """The statistic in which the measurement differs most from the simulations, as the noun phrase
+    that `cwndlab.inference.summaries.title` returns."""
     is_above: bool
     """True if the statistic `worst` is larger in the measurement than in the simulations."""
     excess: float
@@ -198,9 +198,9 @@ class Posterior:
     def distance(self) -> float:
         """Return the median distance of new simulations on these links from the measurement.
 
-        The unit is the spread of each statistic over the simulations near the measurement. This
-        spread is the same with and without the correction of the links' parameters. The distance
-        is infinite if most of the new simulations failed.
+        The unit is the spread of each statistic over the simulations near the measurement. The
+        correction of the links' parameters does not change this unit. The distance is infinite if
+        most of the new simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)
@@ -295,8 +295,8 @@ def population(
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (
-            " These links do not fully explain the measurement; therefore their spread is "
-            f"widened by a factor of {widening:.2g}."
+            " These links do not fully explain the measurement; therefore the spread of their "
+            f"parameters is widened by a factor of {widening:.2g}."
         )
     users = []
     for n, (family, point) in enumerate(draws):
@@ -305,7 +305,7 @@ def population(
             "name": f"link {n + 1}",
             "link": settings.pop("link"),
             "weight": 1,
-            "source": f"one of {len(draws)} equally probable links of a fit: {family.title}",
+            "source": f"one of {len(draws)} equally probable links of a fit to {family.title}",
         }
         users.append(user | ({"set": settings} if settings else {}))
     kind = {"classes": "estimates", "explained": widening == 1}

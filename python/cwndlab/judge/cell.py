@@ -64,7 +64,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm named in the study, such as "bbr" for "bbr (sent by cubic)"."""
+        """Return the name that the study uses: "bbr" for the contestant "bbr (sent by cubic)"."""
         return self.not_sent.get(contestant, contestant)
 
     @property

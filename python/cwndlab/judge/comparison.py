@@ -82,7 +82,7 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test, with a column `contestant` that names algorithm or variant.
+    """Return the flows under test, with a column `contestant` for the algorithm or variant.
 
     Flows in the opposite direction to the study's are included only if their sender ran the
     algorithm under test.
@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return an expression: true if the sender did not use the algorithm that the study names."""
+    """Return an expression that is true if the sender did not use the study's algorithm."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
