@@ -32,11 +32,11 @@ refused."""
 _CONSIDERED = 0.05
 """Probability below which a family is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
-"""Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
+"""Lower limit, in standard deviations, of the value by which a measurement's distance is divided.
 
-The standard deviation of each statistic is assumed to be at least `least_chance`. Simulations that
-hardly differ from each other therefore have distances near 0. A measurement's distance is divided
-by the percentile; without this limit, even a measurement at a usual distance would seem far away.
+This value is the 95th percentile of the simulations' distances. It can be near 0, because the
+standard deviation of each statistic is assumed to be at least `least_chance`, even if the
+simulations differ less. Without the limit, even a near measurement would then seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -107,7 +107,10 @@ class Member:
     inferred: WeightedPoints
 
     def estimates(self, widening: float = 1.0) -> list[Estimate]:
-        """Return an estimate of each parameter, with its 90 % interval, widened as in `draw`."""
+        """Return an estimate of each parameter, with its 90 % interval.
+
+        The intervals are widened by the factor `widening`.
+        """
         found = []
         points = self._widened(self.inferred.points, widening)
         for n, parameter in enumerate(self.family.parameters):

@@ -158,7 +158,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both algorithms in runs with competing flows; one value for each repetition."""
+    """Metrics of both algorithms in runs with competing flows, with a value for each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()

@@ -105,7 +105,7 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors whose levels distinguish network settings; omit the compared factor.
+    """Return the factors whose levels distinguish network settings, without the compared factor.
 
     A factor does not distinguish settings if another factor determines its level. For example, the
     compared variant of a paper determines the TCP stack, and the number of stations determines the
