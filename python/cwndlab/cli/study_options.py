@@ -1,4 +1,7 @@
-"""Command-line options that set keys of a study. The schema defines the keys' types and helps."""
+"""Command-line options that set keys of a study.
+
+The schema defines the types of these keys and the help texts of their options.
+"""
 
 from __future__ import annotations
 

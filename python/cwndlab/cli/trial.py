@@ -337,8 +337,8 @@ def _returns(found: RegisteredPrediction) -> str:
     return (
         f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
         f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. It "
-        f"then compares both algorithms, and ends if this shows that {found.challenger} harms the "
-        "traffic."
+        f"then compares both algorithms, and ends if the comparison shows that {found.challenger} "
+        "harms the traffic."
     )
 
 

@@ -68,7 +68,7 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(lines: int) -> float:
-    """Return the panel height in inches that the labels of `lines` plotted lines need."""
+    """Return the height in inches that a panel needs for the labels of `lines` plotted lines."""
     return lines * _LINE_HEIGHT_PT / 72
 
 

@@ -130,7 +130,7 @@ def plot_throughput_delay(
 ) -> None:
     """Draw each algorithm as a point with intervals; the best points are at the upper left.
 
-    The grey line connects the Pareto front: the points that no other point exceeds in both
+    The grey line connects the Pareto front: the points for which no other point is better in both
     quantities.
     """
     styles = styles_of(comparison.contestants)

@@ -211,7 +211,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Return the runs; the files of the client and the server of a transfer become one run."""
+    """Return the runs, after merging the two files of each transfer (client's and server's)."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)

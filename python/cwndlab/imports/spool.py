@@ -151,7 +151,7 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """Return some columns as a time series; `names` maps their names to new names."""
+        """Return the columns in `names` as a time series; `names` maps each to its new name."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
 """Numbers of simulated links (points): `FIRST` for each family in round 1, `SECOND` for each family
-in round 2, and `LATER` for all families together in each later round; and the number of rounds."""
+in round 2, and `LATER` for all families together in each later round. There are `ROUNDS` rounds."""
 ALONE = 600
 """Number of simulated links (points) in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02

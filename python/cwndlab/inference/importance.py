@@ -3,10 +3,11 @@
 Each round draws points, simulates them and adds them to the points of earlier rounds.  The weight
 of a point is its prior density, divided by the density of the mixture of all proposals so far
 (Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
-distance from the measurement.  This is a distance between parameter estimates, which a regression
-computes from the statistics (semi-automatic summaries: Fearnhead and Prangle, Journal of the Royal
-Statistical Society B 74, 2012).  The kernel's width shrinks from round to round.  Finally, a local
-regression corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162, 2002).
+distance from the measurement.  This is a distance between parameter estimates, which are computed
+from the statistics by a regression over the points near the measurement (semi-automatic summaries:
+Fearnhead and Prangle, Journal of the Royal Statistical Society B 74, 2012).  The kernel's width
+shrinks from round to round.  Finally, a local regression corrects for the remaining distance
+(Beaumont, Zhang and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -220,7 +221,7 @@ def _scaled(numbers: Floats, measured: Floats) -> Floats:
 
 
 def _features(numbers: Floats, measured: Floats) -> Floats:
-    """Return features for a regression: a constant, the scaled differences, and their squares."""
+    """Return features for a regression: a constant, the values of `_scaled`, and their squares."""
     apart = _scaled(numbers, measured)
     apart = np.clip(apart, -4, 4)
     return np.hstack([np.ones((len(apart), 1)), apart, apart**2])

@@ -308,7 +308,8 @@ def population(
             "name": f"link {n + 1}",
             "link": settings.pop("link"),
             "weight": 1,
-            "source": f"one of {len(draws)} equally probable links of a fit to {family.title}",
+            "source": f"one of {len(draws)} equally probable links of a fit; "
+            f"family: {family.title}",
         }
         users.append(user | ({"set": settings} if settings else {}))
     kind = {"classes": "estimates", "explained": widening == 1}
