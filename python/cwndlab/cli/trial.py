@@ -102,7 +102,8 @@ def trial_command() -> None:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Earlier trial from which to estimate how much the two periods of a block differ.",
+    help="Earlier trial from which to estimate how much the difference between the two periods of "
+    "a pair varies.",
 )
 @click.option(
     "--seed",
@@ -359,7 +360,7 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks of the trial contain connections that carried enough data."
+    measured = "Connections carried enough data in too few pairs of periods."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

@@ -99,8 +99,8 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 def _not_iperf3(why: str) -> MeasurementError:
     msg = (
-        f"the file is not JSON of iperf3 ({why}); create the file with iperf3 --json, one file "
-        "for each test"
+        f"the file is not JSON of iperf3 ({why}); run iperf3 --json, and write each test to a file "
+        "of its own"
     )
     return MeasurementError(msg)
 

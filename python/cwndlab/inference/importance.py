@@ -95,7 +95,7 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return each point's prior density divided by its proposal density (mean about 1)."""
+        """Return each point's ratio of prior to proposal density; the mean ratio is about 1."""
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:

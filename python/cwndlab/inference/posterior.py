@@ -100,7 +100,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family of links, with its probability and a weight for each simulated link (point)."""
+    """A family of links, with its probability and a weight for each simulated link."""
 
     family: Family
     probability: float
