@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change from `theirs` to `ours`, both logarithms, and a 95 % interval."""
+    """Return the relative change from `theirs` to `ours` (logarithms), and a 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -235,7 +235,7 @@ def parse_link_line(text: str) -> dict[str, Any]:
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return a link's table in canonical form, and the problems found in the keys of `written`."""
+    """Return the link table `written` in canonical form, and the problems found in its keys."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -294,7 +294,7 @@ def queue_size(
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
         server_ns: one-way delay between link and server; the default queue limit ignores it.
-        mean_bits_per_sec: maps the name of each trace that the link may name to its mean rate.
+        mean_bits_per_sec: mean rate of each trace, by the name with which the link refers to it.
     """
     rates = dict(mean_bits_per_sec)
     size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)

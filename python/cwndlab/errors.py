@@ -23,7 +23,10 @@ class CwndlabError(Exception):
     exit_status = 2
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle message and attributes, because subclasses' constructors take other arguments."""
+        """Pickle the message and the attributes, not the constructor's arguments.
+
+        These arguments differ between the subclasses.
+        """
         return _unpickled, (type(self), self.args, vars(self))
 
 
@@ -192,7 +195,7 @@ def read_failure(path: Path, error: OSError) -> str:
 
 
 def file_failure(error: OSError, path: Path | None = None) -> str:
-    """Return a message with a file, the reason why it cannot be used, and a remedy if known.
+    """Return a message that names a file, the reason why it cannot be used, and any known remedy.
 
     `path` is used if the error itself names no file, for example when a disk is full.
     """

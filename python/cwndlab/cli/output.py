@@ -69,7 +69,7 @@ def console() -> Console:
 
 
 def say(*lines: RenderableType) -> None:
-    """Print lines for people to read; a line that is a string is not wrapped."""
+    """Print lines for people to read. Strings are not wrapped, but other renderables are."""
     to = console()
     for line in lines:
         to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))

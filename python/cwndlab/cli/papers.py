@@ -1,4 +1,4 @@
-"""`cwndlab papers`: list published studies; also print the claims' verdicts for `reproduce`."""
+"""`cwndlab papers`: list published studies. Also print the verdicts that `reproduce` shows."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print the verdicts on a paper's claims, if these are the results of the paper's study."""
+    """Print the verdicts on a paper's claims, if the results belong to the paper's study."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)

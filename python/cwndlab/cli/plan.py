@@ -39,8 +39,8 @@ def _data(gigabytes: float | None) -> str:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Results of an earlier measurement with few repetitions, from which to estimate rate and "
-    "variance.",
+    help="Results of an earlier measurement with few repetitions, from which to estimate the rate "
+    "of the flows and the variance of their goodput.",
 )
 @click.option(
     "--effect",

@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Mark a results folder as trusted, because the user has just named its study's C files."""
+    """Mark a results folder as trusted if its study uses C files, which the user has just named."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 

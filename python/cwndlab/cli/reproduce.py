@@ -47,14 +47,15 @@ EVERY_PAPER = "all"
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Run the short version of the study ([quick] table); omit figure files from the report.",
+    help="Run the short version of the study: its [quick] table replaces some settings. Omit "
+    "figure files from the report.",
 )
 @click.option(
     "--inferred",
     "is_inferred",
     is_flag=True,
-    help="Infer the paper's network from its numbers for one TCP variant, and predict its numbers "
-    "for the other variants.",
+    help="Infer the paper's network from the paper's numbers for one TCP variant, and predict the "
+    "numbers for the other variants.",
 )
 def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,

@@ -1,4 +1,7 @@
-"""Command-line options that set keys of a study; the schema defines their types and help texts."""
+"""Command-line options that set keys of a study.
+
+The schema defines the types of these keys and the help texts of their options.
+"""
 
 from __future__ import annotations
 

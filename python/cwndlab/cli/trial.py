@@ -102,7 +102,8 @@ def trial_command() -> None:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Earlier trial from which to estimate how much the two periods of a block differ.",
+    help="Earlier trial from which to estimate how much the difference between the two periods of "
+    "a pair varies.",
 )
 @click.option(
     "--seed",
@@ -336,9 +337,9 @@ def _returns(found: RegisteredPrediction) -> str:
     """Return the sentence that explains when a trial returns to the baseline algorithm."""
     return (
         f"After the first period with {found.challenger}, and whenever {found.challenger} seems to "
-        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. The "
-        f"trial ends if a comparison with this time shows that {found.challenger} harms the "
-        "traffic."
+        f"harm the traffic, the trial returns to {found.baseline} for {found.return_s:g} s. It "
+        f"then compares both algorithms, and ends if the comparison shows that {found.challenger} "
+        "harms the traffic."
     )
 
 
@@ -359,7 +360,7 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks of the trial contain connections that carried enough data."
+    measured = "Connections carried enough data in too few pairs of periods."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

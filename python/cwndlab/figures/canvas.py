@@ -1,8 +1,8 @@
 """Create figures and write them to files, so that equal input produces equal bytes.
 
 Figures are created without pyplot, so no global state changes, and several threads can draw at
-once. To make the bytes equal, identifiers in SVG files have a fixed salt, and no file contains a
-date.
+once. To make the bytes equal, identifiers in SVG files are hashed with a fixed salt, and no file
+contains a date.
 """
 
 from collections.abc import Iterator, Sequence

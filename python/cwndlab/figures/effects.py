@@ -27,8 +27,8 @@ def plot_effect(
         axes: the axes.
         effect: the factor and the means.
         column: the quantity, a column of the table `flows`.
-        printed: ranges of a paper's numbers, by algorithm and level; white diamonds show these
-        numbers.
+        printed: numbers printed in a paper, each as a range, by algorithm and level; white diamonds
+        show them.
     """
     means = effect.means[column]
     styles = styles_of(means)

@@ -36,7 +36,7 @@ class PlacedLabel:
 def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
     """Return a short text for each name in a figure; long names lose their middle.
 
-    If names differ only in their middle, a number follows the shortened names.
+    If several names are shortened to the same text, a number is added to all but the first.
     """
     head_length = 3 * longest // 5
     tail_length = longest - 1 - head_length
@@ -68,7 +68,7 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(lines: int) -> float:
-    """Return the panel height in inches that the labels of `lines` plotted lines need."""
+    """Return the height in inches that a panel needs for the labels of `lines` plotted lines."""
     return lines * _LINE_HEIGHT_PT / 72
 
 

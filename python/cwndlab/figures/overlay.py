@@ -35,10 +35,10 @@ def overlay_figure(
     paper_label: str = "",
     heading: str = "",
 ) -> Figure:
-    """Plot congestion windows over the whole time, and enlarge each interval of `zooms` below.
+    """Plot congestion windows over the whole time; plots below enlarge the intervals of `zooms`.
 
-    `paper_label` is the label of a second axis with the same numbers, for a paper whose axis is
-    labelled with a wrong unit.
+    `paper_label` is for a paper that labels its axis with a wrong unit. It is the label of a second
+    axis with the same numbers.
     """
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)

@@ -57,8 +57,8 @@ def plot_grouped_bars(
         axes: the axes.
         means: the intervals by algorithm and level.
         column: the column of the table `flows` that the axis shows.
-        printed: ranges of a paper's numbers, by algorithm and level; white diamonds show these
-        numbers.
+        printed: numbers printed in a paper, each as a range, by algorithm and level; white diamonds
+        show them.
     """
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))
@@ -130,7 +130,7 @@ def plot_throughput_delay(
 ) -> None:
     """Draw each algorithm as a point with intervals; the best points are at the upper left.
 
-    The grey line connects the Pareto front: the points that no other point exceeds in both
+    The grey line connects the Pareto front: the points for which no other point is better in both
     quantities.
     """
     styles = styles_of(comparison.contestants)
@@ -184,7 +184,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the values that differ negligibly from the best; set the y axis to show all of them."""
+    """Shade the values that differ negligibly from the best, and let the y axis show them all."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)

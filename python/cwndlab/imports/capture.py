@@ -29,7 +29,7 @@ _BESIDE_RECEIVER = (
 )
 _NO_HANDSHAKE = (
     "The handshake does not show at which end of the connection the capture was made; cwndlab "
-    "assumes the end that sent the data."
+    "assumes that it was made at the end that sent the data."
 )
 
 

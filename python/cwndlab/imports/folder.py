@@ -211,7 +211,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Return the runs; the files of the client and the server of a transfer become one run."""
+    """Return the runs, after merging the two files of each transfer (client's and server's)."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -231,11 +231,12 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Set the algorithm of each run to the name in the file name, or else to that in the content.
+    """Set each run's algorithm to the one that the file's name states, or else its content.
 
-    If the file name and the content name different algorithms, the column `sent_by` contains the
-    name in the content, the run is not attributed to the algorithm in the file name, and one of
-    the returned notes says so. A run without either name is moved from `runs` to `left_out`.
+    If the name and the content state different algorithms, the column `sent_by` contains the one in
+    the content. The run is then not attributed to the algorithm in the file's name, and one of the
+    returned notes says so. A run for which neither states an algorithm is moved from `runs` to
+    `left_out`.
     """
     notes = []
     for run in list(runs):

@@ -99,8 +99,8 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 def _not_iperf3(why: str) -> MeasurementError:
     msg = (
-        f"the file is not JSON of iperf3 ({why}); create the file with iperf3 --json, one file "
-        "for each test"
+        f"the file is not JSON of iperf3 ({why}); run iperf3 --json, and write each test to a file "
+        "of its own"
     )
     return MeasurementError(msg)
 
@@ -158,7 +158,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return a stream's intervals as columns, without those that its option `-O` omits."""
+        """Return a stream's intervals as columns, except those that iperf3's option `-O` omits."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the measured duration after the warm-up; for a receiver's file, also the goodput."""
+    """Return the measured duration after the warm-up and, from a receiver's file, the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

@@ -93,7 +93,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return the flow's rows in `events`; an event has the time of the next sample."""
+        """Return the flow's rows in `events`; an event gets the time of the sample that follows."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

@@ -43,7 +43,7 @@ class Spool:
         """Number of rows that are in memory and not yet in the file."""
 
     def log(self) -> Log:
-        """Return a log to which the rows of one more flow can be added."""
+        """Return a new log, to which the rows of another flow can be added."""
         log = Log(self)
         self._logs.append(log)
         return log
@@ -151,7 +151,7 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """Return the columns in `names` as a time series, under the new names in `names`."""
+        """Return the columns in `names` as a time series; `names` maps each to its new name."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:

@@ -127,7 +127,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, sum and maximum of values, to which values are added array by array."""
+    """Number, sum and maximum of all values so far; values are added array by array."""
 
     count: int = 0
     total: float = 0.0
@@ -209,7 +209,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of `count` positive numbers; each call of `values` yields all of them."""
+    """Return the median of `count` positive numbers; `values` yields them anew in each call."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))

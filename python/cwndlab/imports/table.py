@@ -23,8 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """True if the table contains bytes, which become packets when divided by the segment size
-    (MSS)."""
+    """True if the value in bytes must be divided by the segment size (MSS) to obtain packets."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}
@@ -82,7 +81,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     heading = _Heading.read(lines.readline())
     if "t_s" not in {variable.column for variable in heading.known.values()}:
-        msg = f"no time column among {', '.join(heading.names[:8])}; name a column t_s or time"
+        msg = f"no time column among {', '.join(heading.names[:8])}; call the column t_s or time"
         raise MeasurementError(msg)
     log = Spool().log()
     try:
@@ -95,7 +94,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
         msg = "the table contains fewer than two samples"
         raise MeasurementError(msg)
     if not log.names & _DATA:
-        msg = "no data column; name a column acked_bytes, goodput_mbit_s or ThruBytesAcked"
+        msg = "no data column; call the column acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)

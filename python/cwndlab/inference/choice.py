@@ -1,8 +1,9 @@
 """Infer from a measurement the probability of each family of links.
 
-Points (links) of each family are sampled as described in `cwndlab.inference.importance`.  All
-families use the same summary statistics and the same distance: the difference of each statistic
-from the measurement, divided by the standard deviation of the statistic over runs on one link.
+Each point represents a link.  The points of each family are sampled as described in
+`cwndlab.inference.importance`.  All families use the same summary statistics and the same distance:
+the difference of each statistic from the measurement, divided by the standard deviation of the
+statistic over runs on one link.
 The probability of each family is computed from the importance weights of the points near the
 measurement; a local logistic regression corrects for the remaining distance (Beaumont, in
 Matsumura, Forster and Renfrew, Simulations, Genetics and Human Prehistory, 2008; Fagundes and
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Numbers of simulated links (points): `FIRST` for each family in round 1, `SECOND` for each family
-in round 2, and `LATER` for all families together in each later round; and the number of rounds."""
+"""Numbers of simulated links: `FIRST` for each family in round 1, `SECOND` for each family in round
+2, and `LATER` for all families together in each later round. There are `ROUNDS` rounds."""
 ALONE = 600
-"""Number of simulated links (points) in the first round if there is only one family."""
+"""Number of simulated links in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
 """Families of links whose probability is below this value are left out of the result."""
 _NEAR = 100
@@ -44,7 +45,7 @@ rest is divided in proportion to their probabilities."""
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family of links: position among all families, probability, and simulated links (points)."""
+    """A family's position among all families of links, its probability, and its simulated links."""
 
     position: int
     probability: float
@@ -52,7 +53,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return the approximate number of simulated links (points) for these families and rounds."""
+    """Return about how many links are simulated for a number of families and of rounds."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 MOST_CLASSES = 4
-"""Maximum number of classes of clients; each class needs a separate fit."""
+"""Maximum number of classes of clients; it is small, because each class needs a separate fit."""
 _SPLIT = 1.0
 """A class is split if the standard deviation of log2(RTT) or log2(goodput) in this class is at
 least this value."""

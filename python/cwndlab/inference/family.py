@@ -92,7 +92,7 @@ class Family:
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
-        """Return the settings of a study for one link (point).
+        """Return the settings of a study for the link that `point` represents.
 
         `seed` determines the random variations.
         """

@@ -98,7 +98,7 @@ class Fit:
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
         """Draw links with equal weights.
 
-        If the links do not explain the measurement, their spread is increased.
+        If the links do not explain the measurement, the spread of the links is increased.
         """
         return self.posterior.draw(count, self.check.widening)
 
@@ -135,7 +135,7 @@ class Fit:
         return self._kept[algorithm]
 
     def _adjusted(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
-        """Correct predictions by regression on statistics of simulated flows (Beaumont et al.)."""
+        """Correct predictions by a regression on the statistics of the simulated flows."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]

@@ -3,11 +3,11 @@
 Each round draws points, simulates them and adds them to the points of earlier rounds.  The weight
 of a point is its prior density, divided by the density of the mixture of all proposals so far
 (Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
-distance.  The distance compares parameter estimates, which a regression computes from the
-statistics near the measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the
-Royal Statistical Society B 74, 2012); the kernel's width shrinks from round to round.  Finally, a
-local regression corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162,
-2002).
+distance from the measurement.  This is a distance between parameter estimates, which are computed
+from the statistics by a regression over the points near the measurement (semi-automatic summaries:
+Fearnhead and Prangle, Journal of the Royal Statistical Society B 74, 2012).  The kernel's width
+shrinks from round to round.  Finally, a local regression corrects for the remaining distance
+(Beaumont, Zhang and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 """Ridge penalties of two regressions: for the distance, and for the final adjustment. The second
 penalty is smaller, because a large penalty would leave a part of the distance uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
-"""Weight of the diagonal matrix to which covariances are shrunk, and the smallest allowed
-variance."""
+"""Weight of the diagonal matrix towards which a covariance matrix is shrunk, and the variance added
+to each element of this diagonal matrix."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -47,10 +47,13 @@ class WeightedPoints:
     """Weighted points that represent the posterior distribution."""
 
     points: Floats
-    """Points in the unit cube after adjustment; each row is a point, each column a parameter."""
+    """Points in the unit cube after the regression has adjusted them to the measurement.
+
+    Each row is a point, each column a parameter.
+    """
     weights: Floats
     raw: Floats
-    """The same points before the adjustment, as they were simulated."""
+    """The points as they were simulated, before the adjustment."""
     numbers: Floats
     """Summary statistics of the points; each row is a point, each column a statistic."""
     places: NDArray[np.int64]
@@ -92,7 +95,7 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return each point's prior density divided by its proposal density (mean about 1)."""
+        """Return each point's ratio of prior to proposal density; the mean ratio is about 1."""
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:
@@ -218,7 +221,7 @@ def _scaled(numbers: Floats, measured: Floats) -> Floats:
 
 
 def _features(numbers: Floats, measured: Floats) -> Floats:
-    """Return features for a regression: a constant, the scaled differences, and their squares."""
+    """Return features for a regression: a constant, the values of `_scaled`, and their squares."""
     apart = _scaled(numbers, measured)
     apart = np.clip(apart, -4, 4)
     return np.hstack([np.ones((len(apart), 1)), apart, apart**2])
@@ -237,10 +240,10 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return the distance of each point's estimate from the measurement's estimate.
+    """Return how far the parameters estimated for each point are from those for the measurement.
 
-    A regression on the statistics gives the estimates of the parameters. The unit of the distance
-    is the standard error of the regression.
+    The estimates come from a regression on the statistics. The unit of the distance is the
+    standard error of the regression.
     """
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
@@ -266,10 +269,9 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
     """Return, for each feature, the difference that the regression must leave uncorrected.
 
-    The result is 0 if some point is at least as far from the points' mean as the measurement is.
-    Otherwise, the regression may move points only to a place between the mean and the measurement.
-    This place is as far from the mean as the farthest point, because a regression is not valid
-    where there are no points.
+    A regression is not valid where there are no points. Therefore, it may move points towards the
+    measurement only as far from the points' mean as the farthest point is. The result is 0 if some
+    point is at least as far from the mean as the measurement is.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))

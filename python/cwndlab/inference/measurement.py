@@ -75,9 +75,9 @@ class MeasuredFlow:
 
     @property
     def fastest_mbit_s(self) -> float | None:
-        """Upper limit of a link's goodput in the first seconds; faster links are left out.
+        """Upper limit of a simulated link's goodput in the first seconds, in Mbit/s.
 
-        The unit is Mbit/s. None if the goodput of the first seconds was not measured.
+        Faster links are left out. None if the goodput of the first seconds was not measured.
         """
         known = summarize(self.row, self.samples)
         if not {"start", "high_second"} <= known.keys():

@@ -32,11 +32,11 @@ refused."""
 _CONSIDERED = 0.05
 """Probability below which a family is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
-"""Lower limit of the 95th percentile of the simulations' distances, in standard deviations.
+"""Lower limit, in standard deviations, of the value by which a measurement's distance is divided.
 
-The standard deviation of each statistic is assumed to be at least `least_chance`. Simulations that
-hardly differ from each other therefore have distances near 0. A measurement's distance is divided
-by the percentile; without this limit, even a measurement at a usual distance would seem far away.
+This value is the 95th percentile of the simulations' distances. It can be near 0, because the
+standard deviation of each statistic is assumed to be at least `least_chance`, even if the
+simulations differ less. Without the limit, even a near measurement would then seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -65,8 +65,8 @@ class Check:
     """Fraction of the simulations that deviate from the other simulations at least as much as the
     measurement deviates from all simulations."""
     worst: str
-    """The statistic in which the measurement differs most from the simulations, as a noun phrase of
-    `cwndlab.inference.summaries.title`."""
+    """The statistic in which the measurement differs most from the simulations, as the noun phrase
+    that `cwndlab.inference.summaries.title` returns."""
     is_above: bool
     """True if the statistic `worst` is larger in the measurement than in the simulations."""
     excess: float
@@ -100,14 +100,17 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family of links, with its probability and a weight for each simulated link (point)."""
+    """A family of links, with its probability and a weight for each simulated link."""
 
     family: Family
     probability: float
     inferred: WeightedPoints
 
     def estimates(self, widening: float = 1.0) -> list[Estimate]:
-        """Return an estimate of each parameter, with its 90 % interval, widened as in `draw`."""
+        """Return an estimate of each parameter, with its 90 % interval.
+
+        The intervals are widened by the factor `widening`.
+        """
         found = []
         points = self._widened(self.inferred.points, widening)
         for n, parameter in enumerate(self.family.parameters):
@@ -198,9 +201,9 @@ class Posterior:
     def distance(self) -> float:
         """Return the median distance of new simulations on these links from the measurement.
 
-        The unit is the spread of each statistic over the simulations near the measurement. This
-        spread is the same with and without the correction of the links' parameters. The distance
-        is infinite if most of the new simulations failed.
+        The unit is the spread of each statistic over the simulations near the measurement. The
+        correction of the links' parameters does not change this unit. The distance is infinite if
+        most of the new simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)
@@ -295,8 +298,8 @@ def population(
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (
-            " These links do not fully explain the measurement; therefore their spread is "
-            f"widened by a factor of {widening:.2g}."
+            " These links do not fully explain the measurement; therefore the spread of their "
+            f"parameters is widened by a factor of {widening:.2g}."
         )
     users = []
     for n, (family, point) in enumerate(draws):
@@ -305,7 +308,8 @@ def population(
             "name": f"link {n + 1}",
             "link": settings.pop("link"),
             "weight": 1,
-            "source": f"one of {len(draws)} equally probable links of a fit: {family.title}",
+            "source": f"one of {len(draws)} equally probable links of a fit; "
+            f"family: {family.title}",
         }
         users.append(user | ({"set": settings} if settings else {}))
     kind = {"classes": "estimates", "explained": widening == 1}

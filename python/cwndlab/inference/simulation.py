@@ -32,7 +32,7 @@ _LONG_ENOUGH = 5
 `_GLANCE_S`."""
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A link to simulate: family, parameter values (point), and a number for the random seed."""
+"""A link to simulate: its family, its point in the family, and a number for the random seed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ TITLES = {
     "goodput_step": "the median change in goodput from one second to the next",
     "srtt_step": "the median change in the smoothed round-trip time from one second to the next",
     "srtt_jump": "the largest change in the smoothed round-trip time from one second to the next",
-    "floor_change": "the change in the minimum smoothed round-trip time between the two halves",
+    "floor_change": "the change in the minimum smoothed round-trip time from the first half of the "
+    "run to the second",
     "memory": "the correlation between the goodputs of consecutive seconds",
     "lowest_second": "the lowest goodput in a one-second interval",
     "goodput_and_rtt": "the correlation between the goodput and the round-trip time",
@@ -103,7 +104,7 @@ surprising in a measurement, even if it happens on none of a hundred simulated l
 LOSSES = ("recovery", "timeout")
 """Events by which a sender detects a loss."""
 DISORDER = "disorder"
-"""Event in which a first duplicate ACK reaches the sender: loss or reordering is likely."""
+"""Event in which a first duplicate ACK reaches the sender, a sign of loss or reordering."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
 """Time in s by which a program that reports once a second may be late with a sample.

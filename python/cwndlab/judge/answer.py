@@ -222,7 +222,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return the decision with added results: on similar networks, and with competing flows."""
+    """Add the results on similar networks and the results with competing flows to a decision."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,
@@ -233,9 +233,9 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return the results of runs in which flows of the recommended algorithm compete.
+    """Return the results of runs in which a flow of the recommended algorithm shares the link.
 
-    The competing flows are flows of CUBIC or further flows of the recommended algorithm.
+    The other flows on the link are flows of CUBIC or of the recommended algorithm.
     """
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:

@@ -64,7 +64,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm named in the study, such as "bbr" for "bbr (sent by cubic)"."""
+        """Return the name that the study uses: "bbr" for the contestant "bbr (sent by cubic)"."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -190,7 +190,7 @@ class Comparison:
         """Return the key of the most representative run of one algorithm.
 
         The most representative run is the run nearest to the mean over runs in goodput, round-trip
-        time and number of timeouts (HSDPA paper, 2010, section V). Each distance is measured in
+        time and number of timeouts (paper `hsdpa-2010`, section V). Each distance is measured in
         standard deviations of the quantity.
         """
         present = [at for at, run in enumerate(self.runs[contestant]) if run is not None]

@@ -158,7 +158,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both algorithms in runs with competing flows; one value for each repetition."""
+    """Metrics of both algorithms in runs with competing flows, with a value for each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -229,7 +229,10 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """Return, for each metric and repetition, the harm that the neighbour's flows suffer."""
+    """Return the harm that the neighbour's flows suffer from the candidate's, by metric.
+
+    Each array contains one value for each repetition.
+    """
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {

@@ -82,7 +82,7 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test, with a column `contestant` that names algorithm or variant.
+    """Return the flows under test, with a column `contestant` for the algorithm or variant.
 
     Flows in the opposite direction to the study's are included only if their sender ran the
     algorithm under test.
@@ -105,7 +105,7 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors whose levels distinguish network settings; omit the compared factor.
+    """Return the factors whose levels distinguish network settings, without the compared factor.
 
     A factor does not distinguish settings if another factor determines its level. For example, the
     compared variant of a paper determines the TCP stack, and the number of stations determines the
@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return an expression: true if the sender did not use the algorithm that the study names."""
+    """Return an expression that is true if the sender did not use the study's algorithm."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)

@@ -376,7 +376,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Return the mean difference of logarithms as a relative change, with its interval."""
+    """Return the mean relative change from `theirs` to `ours` (logarithms), with its interval."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

@@ -112,7 +112,7 @@ def test_the_length_of_a_short_trial_is_in_seconds(
     assert "6 blocks, each with two periods, take 26 s." in output
     assert "suitable only for rehearsals" in output
     said = " ".join(output.split())
-    assert "the trial returns to cubic for 2 s. The trial ends if a comparison with" in said
+    assert "the trial returns to cubic for 2 s. It then compares both algorithms" in said
     assert "shows that reno harms the traffic." in said
     assert json.loads((tmp_path / "trial" / FILE).read_text())["return_s"] == 2
 
