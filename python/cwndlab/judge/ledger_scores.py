@@ -77,11 +77,10 @@ class Score:
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median utility lost by following the predictions instead of using the best algorithm; a
-    difference of natural logarithms."""
+    """Median loss of utility if the predictions are followed instead of using the best algorithm.
+    The loss is a difference of natural logarithms."""
     regret_p90: float | None
-    """90th percentile of the utility lost by following the predictions instead of using the best
-    algorithm; a difference of natural logarithms."""
+    """90th percentile of the loss of utility whose median is `regret`."""
     tau: float | None
     """Median, over all questions (network and goal) with three or more algorithms, of Kendall's tau
     between the predicted and the measured order of the algorithms."""

@@ -34,8 +34,8 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Maps each class of users to its weight; empty for a single network."""
     is_invented: bool = False
-    """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
-    the attributes `are_estimates` and `is_explained`."""
+    """True if the weight of any class was invented. For the attributes `are_estimates` and
+    `is_explained`, see `cwndlab.judge.weighing.Meaning`."""
     are_estimates: bool = False
     is_explained: bool = True
 

@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _unpaired(decision: Decision) -> str:
-    """Return a sentence on algorithms that share no repetition with the best algorithm, or ""."""
+    """Return a sentence on algorithms with no repetition in common with the best, or ""."""
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])

@@ -56,7 +56,7 @@ class MeasuredChange:
 
     @property
     def cautious_spread(self) -> float:
-        """Upper 80 % confidence limit of the standard deviation, for planning a long enough trial.
+        """Upper 80 % confidence limit of `spread`, for planning a trial that is long enough.
 
         Formula of Browne, Statistics in Medicine 14 (1995); chi-squared quantile by Wilson and
         Hilferty (1931).

@@ -127,7 +127,7 @@ TEMPLATES = {
         "{stated} came true in {happened} of {count} cases)"
     ),
     "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
-    "miss of order": "Kendall's tau of the predicted order was {tau}",
+    "miss of order": "Kendall's tau between predicted and measured order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
 

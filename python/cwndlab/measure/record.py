@@ -111,10 +111,10 @@ class Recording:
 
     def _document(self, name: str) -> dict[str, object]:
         title = f"recorded link {name}"
-        told = "From cwndlab link record; delays are half of the minimum round trip."
+        told = "Recorded by cwndlab link record; each delay is half of the minimum round-trip time."
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
         if self.light:
-            told = "From cwndlab link record --light-heavy; the light traces contain all delays."
+            told = "Recorded by cwndlab link record --light-heavy; delays are in the light traces."
             delay = "0 ms"
         tables: dict[str, dict[str, str]] = {}
         for each in self.directions:
