@@ -210,7 +210,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return a sentence on harm to competing flows beyond the acceptable harm; empty if none."""
+    """Return a sentence on unacceptable harm to competing flows; empty if there is none."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue
