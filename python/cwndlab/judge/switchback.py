@@ -90,7 +90,7 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean change in utility over blocks, with its interval.
+    """Return the challenger's utility minus the baseline's, as mean over blocks with interval.
 
     Return None if fewer than two blocks contain the utilities of both algorithms.
 
