@@ -90,9 +90,10 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the challenger's utility minus the baseline's, as mean over blocks with interval.
+    """Return the mean, over blocks, of the challenger's utility minus the baseline's.
 
-    Return None if fewer than two blocks contain the utilities of both algorithms.
+    The result also contains the interval of the mean. Return None if fewer than two blocks contain
+    the utilities of both algorithms.
 
     Args:
         challenger: utility of the challenger in each block; NaN for a missing value.
