@@ -44,7 +44,7 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range whose two ends are multiples of the link's value."""
+    """A range whose two ends are multiples of the value that the link has."""
 
     low_times: float
     high_times: float

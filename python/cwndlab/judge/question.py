@@ -21,8 +21,7 @@ COEXISTENCE = "coexistence"
 MIXES = "mixes"
 """Subfolder of the results that contains runs with several combinations of competing flows."""
 DRAWS = "draws.json"
-"""File in the subfolder `NETWORKS` that contains the randomly drawn values of the networks'
-keys."""
+"""File with the randomly drawn values of the networks' keys, in the subfolder `NETWORKS`."""
 
 
 @dataclass(frozen=True, slots=True)

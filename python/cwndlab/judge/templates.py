@@ -71,7 +71,7 @@ TEMPLATES = {
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions: {names}; now simulating similar networks",
+    "first look": "after {pairs} repetitions, use {names}; now simulating similar networks",
     "loser": (
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
         "{best} is worth {regret} {first}."
@@ -103,7 +103,7 @@ TEMPLATES = {
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
-    "repeatable": "new runs on {where} would again recommend {name} ({pairs} pairs of runs)",
+    "repeatable": "new runs on {where} would again recommend {name} (from {pairs} pairs of runs)",
     (
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
