@@ -117,7 +117,8 @@ def _balanced(
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
     """Return an algorithm's mean over several network settings and all repetitions.
 
-    The average over the settings is computed first, in each repetition.
+    In each repetition, values are first averaged over the settings. These averages are then
+    averaged over the repetitions.
     """
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]

@@ -198,7 +198,8 @@ def network_of(
     Args:
         path: the path of the scenario.
         direction: direction of the data, `forward` or `reverse`.
-        flows: one row for each flow of the runs for the mix `PLAIN`, with a column `encounter`.
+        flows: all flows of the runs for the mix `PLAIN`, one row for each flow. The column
+            `encounter` names the run of the flow.
         neighbour: the algorithm of this single flow.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)

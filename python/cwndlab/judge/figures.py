@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Return a number, given in the smallest unit, as study files write it, such as `10 ms`."""
+        """Convert a number in the smallest unit to the form of study files, such as `10 ms`."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)

@@ -38,13 +38,13 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Some keys of a link determine other keys. Maps each such key to the paths of these other keys."""
+"""Maps each key of a link that determines other keys to the paths of those other keys."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range from one multiple of a link's value to another multiple of this value."""
+    """A range whose two ends are multiples of the value that the link has."""
 
     low_times: float
     high_times: float

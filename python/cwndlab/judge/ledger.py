@@ -40,7 +40,8 @@ class LedgerEntry:
     prediction: RegisteredPrediction
     verdict: Verdict
     change: MeasuredChange | None
-    """Measured change in utility; None if the trial measured too few blocks of periods."""
+    """Measured utility of the challenger minus that of the baseline; None if the trial measured too
+    few blocks of periods."""
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""

@@ -77,11 +77,10 @@ class Score:
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median utility lost by following the predictions instead of using the best algorithm; a
-    difference of natural logarithms."""
+    """Median loss of utility if the predictions are followed instead of using the best algorithm.
+    The loss is a difference of natural logarithms."""
     regret_p90: float | None
-    """90th percentile of the utility lost by following the predictions instead of using the best
-    algorithm; a difference of natural logarithms."""
+    """90th percentile of the loss of utility whose median is `regret`."""
     tau: float | None
     """Median, over all questions (network and goal) with three or more algorithms, of Kendall's tau
     between the predicted and the measured order of the algorithms."""
@@ -147,7 +146,7 @@ def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
 
 
 def reliability(entries: Sequence[LedgerEntry], *, decided_only: bool = False) -> list[Reliability]:
-    """Compare predicted probabilities with outcomes, separately for intervals of probabilities."""
+    """Compare predicted probabilities with outcomes, separately in each interval (bin)."""
     known = [
         (each.prediction.probability, outcome)
         for each in entries
@@ -248,7 +247,7 @@ def _place(entry: LedgerEntry) -> float | None:
 
 
 def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Return Kendall's tau b (Biometrika 33, 1945), or None if all values of a list are equal."""
+    """Return Kendall's tau b (Biometrika 33, 1945); None if either list has only equal values."""
     agree = ties_left = ties_right = pairs = 0
     for (a, b), (c, d) in itertools.combinations(zip(left, right, strict=True), 2):
         agree += int(np.sign(a - c) * np.sign(b - d))

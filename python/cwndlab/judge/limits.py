@@ -105,8 +105,8 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
     """Return a table with the main limit of each flow, and the fraction of time for each limit.
 
     If `runs` is None, use all runs. Two kinds of flows are omitted: flows without a time series,
-    and flows for which the sender did not record how long the receive window and the send buffer
-    limited it.
+    and flows whose sender did not record for how long the receive window and the send buffer
+    limited the flow.
     """
     flows = results.flows()
     if runs is not None:
@@ -244,10 +244,11 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Add refusals by the sender's host to the events, if nothing else explains a smaller window.
+    """Add an event for each segment that the sender's host probably refused.
 
-    Return the events unchanged if the flow's record counts refusals, or if congestion marks or
-    tail loss probes could explain a reduced window.
+    A refusal is inferred from a reduction of the window (CWR) without a loss just before. Return
+    the events unchanged if the flow's record counts the refusals, or if congestion marks or tail
+    loss probes could explain the reductions.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others

@@ -18,8 +18,9 @@ class Turn:
     """Name of the property, such as `server` for the one-way delay to the server."""
     side: Literal["above", "below", "is"]
     value: str
-    """Break-even value of the property with its unit, as in a study file. For a property without
-    order, this is the name of the choice for which the other algorithm is better."""
+    """Break-even value of the property with its unit, as in a study file. For a property with
+    choices instead of numbers, this is the name of the choice for which the other algorithm is
+    better."""
     instead: str
     """Algorithm that is better beyond the break-even value."""
     share: float

@@ -52,7 +52,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study with its current repetitions, and the number of repetitions it needs."""
+    """Cost of a study as it is, and the number of repetitions that it needs."""
 
     runs: int
     repetitions: int
@@ -76,7 +76,8 @@ def plan_study(
 
     Args:
         study: the study whose cost is estimated.
-        pilot: results of a few repetitions, from which rates and variances are estimated.
+        pilot: results of a few repetitions, from which the rates of flows and the variance between
+            repetitions are estimated.
         effect: smallest relative difference of goodput that the study has to detect.
         bits_per_sec: rate of each flow, used if no rate can be estimated from the pilot.
     """
@@ -190,7 +191,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return how many seconds a run takes in addition to its duration, from the pilot study."""
+    """Estimate from the pilot study how many seconds a run takes in addition to its duration."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

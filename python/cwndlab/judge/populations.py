@@ -200,7 +200,7 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
     """Check that the network of a class can be simulated and that its uncertain keys can be drawn.
 
     Raises:
-        StudyError: a study of this network is not valid, or a range of an uncertain key is not; the
+        StudyError: a study of this network, or the range of an uncertain key, is not valid; the
             message names the file, line and key of the class.
     """
     document = {"algorithm": "reno", "link": users.link}

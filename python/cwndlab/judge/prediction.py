@@ -46,7 +46,8 @@ class RegisteredPrediction:
     probability: float
     """Probability that the challenger has a higher utility than the baseline."""
     change: float
-    """Predicted change in utility, a natural logarithm: 0.03 is about 3 %."""
+    """Predicted utility of the challenger minus that of the baseline. Utilities are natural
+    logarithms, so a difference of 0.03 is about 3 %."""
     low: float
     high: float
     """Upper end of the 90 % interval of the predicted change; `low` is the lower end."""
@@ -59,7 +60,7 @@ class RegisteredPrediction:
     registered: str
     """UTC time of the registration, in ISO 8601 format."""
     blocks: int
-    """Planned number of blocks in the trial; a block contains periods with each algorithm."""
+    """Planned number of blocks in the trial; a block contains one period with each algorithm."""
     period_s: float
     """Duration of one period of the trial, in seconds."""
     washout_s: float

@@ -21,8 +21,7 @@ COEXISTENCE = "coexistence"
 MIXES = "mixes"
 """Subfolder of the results that contains runs with several combinations of competing flows."""
 DRAWS = "draws.json"
-"""File in the subfolder `NETWORKS` that contains the randomly drawn values of the networks'
-keys."""
+"""File with the randomly drawn values of the networks' keys, in the subfolder `NETWORKS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,8 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Maps each class of users to its weight; empty for a single network."""
     is_invented: bool = False
-    """True if the weight of any class was invented. `cwndlab.judge.weighing.Meaning` also explains
-    the attributes `are_estimates` and `is_explained`."""
+    """True if the weight of any class was invented. For the attributes `are_estimates` and
+    `is_explained`, see `cwndlab.judge.weighing.Meaning`."""
     are_estimates: bool = False
     is_explained: bool = True
 

@@ -87,7 +87,7 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return how often published predictions came true, and the scores that are not good enough."""
+    """Return how often published predictions came true, and which scores are not good enough."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 

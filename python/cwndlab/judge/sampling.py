@@ -99,8 +99,9 @@ def ends(
 ) -> Sample:
     """Return networks that differ from the link in a single key.
 
-    In each network, this key has the lowest or the highest value of its range, or another choice.
-    Arguments and errors are the same as for `vary`.
+    This key has the lowest or the highest value of its range. If the key has choices instead of a
+    range, it has a choice that differs from the link's. Arguments and errors are the same as for
+    `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []
@@ -125,7 +126,7 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """Return the positions of all draws within the range of one key, from 0 to 1.
+    """Return each draw's position in the range of one key, as a number from 0 to 1.
 
     The range is divided into as many equal parts as there are draws. There is one position in each
     part, and the order of the parts is random (a column of a Latin hypercube).

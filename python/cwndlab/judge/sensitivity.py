@@ -47,17 +47,17 @@ _SEED = 20_120_112
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A key of the network whose value changes the recommendation, and its break-even value."""
+    """A key of the network, with the break-even value at which the recommendation changes."""
 
     key: str
     other: int
     """Row number of the algorithm that is better beyond the break-even value."""
     side: Side
     """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
-    if the key has no order and `other` is better for one of its choices."""
+    if the key has choices instead of numbers, and `other` is better for one choice."""
     break_even: float | str
-    """Break-even value in the key's unit. If the key has no order (`side` is `is`): the choice of
-    the key for which `other` is better."""
+    """Break-even value in the key's unit. If the key has choices instead of numbers (`side` is
+    `is`), this is the choice for which `other` is better."""
     low: float | None
     high: float | None
     """Upper end of the 90 % interval of the break-even value; `low` is the lower end. Both are None
@@ -67,8 +67,8 @@ class Flip:
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean utility of `other` minus that of the recommended algorithm, beyond the break-even value;
-    computed by cross-validation."""
+    """Mean utility of `other` minus that of the recommended algorithm, computed by cross-validation
+    on the networks beyond the break-even value."""
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float

@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _unpaired(decision: Decision) -> str:
-    """Return a sentence on algorithms that share no repetition with the best algorithm, or ""."""
+    """Return a sentence on algorithms with no repetition in common with the best, or ""."""
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])
@@ -210,7 +210,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return a sentence on harm to competing flows beyond the acceptable harm; empty if none."""
+    """Return a sentence on unacceptable harm to competing flows; empty if there is none."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue

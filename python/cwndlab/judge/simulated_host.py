@@ -25,7 +25,7 @@ class SimulatedHost:
     qdisc: str | None
     """Queueing discipline of the network device; None if TCP sends directly to the link."""
     is_paced: bool
-    """True if every algorithm is paced; BBR is paced in any case."""
+    """True if every algorithm is paced. If false, BBR is nevertheless paced."""
     has_offload: bool
     """True if the network device splits large segments (segmentation offload)."""
     send_buffer_max_bytes: int | None

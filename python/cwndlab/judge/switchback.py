@@ -56,7 +56,7 @@ class MeasuredChange:
 
     @property
     def cautious_spread(self) -> float:
-        """Upper 80 % confidence limit of the standard deviation, for planning a long enough trial.
+        """Upper 80 % confidence limit of `spread`, for planning a trial that is long enough.
 
         Formula of Browne, Statistics in Medicine 14 (1995); chi-squared quantile by Wilson and
         Hilferty (1931).
@@ -90,9 +90,10 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean change in utility over blocks, with its interval.
+    """Return the mean, over blocks, of the challenger's utility minus the baseline's.
 
-    Return None if fewer than two blocks contain the utilities of both algorithms.
+    The result also contains the interval of the mean. Return None if fewer than two blocks contain
+    the utilities of both algorithms.
 
     Args:
         challenger: utility of the challenger in each block; NaN for a missing value.

@@ -71,7 +71,7 @@ TEMPLATES = {
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions: {names}; now simulating similar networks",
+    "first look": "after {pairs} repetitions, use {names}; now simulating similar networks",
     "loser": (
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
         "{best} is worth {regret} {first}."
@@ -103,7 +103,7 @@ TEMPLATES = {
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
-    "repeatable": "new runs on {where} would again recommend {name} ({pairs} pairs of runs)",
+    "repeatable": "new runs on {where} would again recommend {name} (from {pairs} pairs of runs)",
     (
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
@@ -127,7 +127,7 @@ TEMPLATES = {
         "{stated} came true in {happened} of {count} cases)"
     ),
     "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
-    "miss of order": "Kendall's tau of the predicted order was {tau}",
+    "miss of order": "Kendall's tau between predicted and measured order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
 

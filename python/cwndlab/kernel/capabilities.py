@@ -98,8 +98,8 @@ def obstacles() -> list[Obstacle]:
 def _is_privileged() -> bool:
     """Return whether this process may load algorithms.
 
-    The process needs capabilities of root, and must not run in a user namespace, as in a rootless
-    container.
+    The process needs capabilities of root, and must not run in a user namespace, such as that of a
+    rootless container.
     """
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0

@@ -15,7 +15,7 @@ _NEWEST_CLANG, _OLDEST_CLANG = 25, 12
 
 @functools.cache
 def clang() -> tuple[str, ...]:
-    """Return the command of clang: $CLANG if set, otherwise `clang` or the newest version.
+    """Return clang's command: $CLANG if set, else `clang`, else the newest versioned command.
 
     Raises:
         AlgorithmError: clang is not installed.

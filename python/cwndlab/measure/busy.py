@@ -33,8 +33,8 @@ _IDLE_MS = 50.0
 value is half of the usual idle time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
 """Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
-because it may be too short: because of an error of a clock or of a sending time, or because other
-traffic had put the link into its busy state, in which delays are shorter, before a pair."""
+because it may be too short for two reasons: a clock or a sending time was wrong, or other traffic
+had made the link busy before a pair, and delays are shorter on a busy link."""
 _FASTER_MS = 0.2
 """Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
 receiver's timers."""
@@ -166,10 +166,10 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability that at least `fast` of the second packets are fast by chance.
+    """Return the probability that chance alone makes at least `fast` of the second packets fast.
 
-    That is the probability on a link without a busy state. The test is Fisher's exact test,
-    one-sided.
+    The probability is computed for a link without a busy state, with Fisher's exact test
+    (one-sided).
     """
     both = fast + fast_idle
     ways = sum(

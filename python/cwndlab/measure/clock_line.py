@@ -69,8 +69,8 @@ class ClockLine:
     """Time that the server's clock gains on the client's clock, as a fraction of the elapsed
     time."""
     least_ns: float
-    """Smallest estimated one-way delay of a packet, in ns; the estimate is the same in both
-    directions."""
+    """Smallest one-way delay of a packet, in ns. It is half of the smallest round-trip time,
+    because it is assumed to be the same in both directions."""
 
     @classmethod
     def of(cls, up: Transits, down: Transits) -> ClockLine:

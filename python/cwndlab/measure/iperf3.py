@@ -1,9 +1,10 @@
 """Measure transfers to and from a host that runs only `iperf3 --server`.
 
-Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. The iperf3
-option for the algorithm applies to client and server. Therefore, cwndlab uses this option only if
-the study sets the algorithm of the host that sends the data. Probes, the receiver's TCP state and
-applications that iperf3 does not offer are not available.
+Each run is one test of the iperf3 client. Its output is read as in `cwndlab import`. The iperf3
+option for the algorithm sets the algorithm of both client and server. Therefore, cwndlab uses this
+option only if the study sets the algorithm of the host that sends the data; if the study sets only
+the receiver's algorithm, the option would change the sender's too. Probes, the receiver's TCP state
+and applications that iperf3 does not offer are not available.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs with new keys, so that they differ from runs with `cwndlab serve`."""
+    """Return the runs with other keys than the same runs have with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 

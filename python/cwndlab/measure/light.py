@@ -52,7 +52,7 @@ class TrainSeries:
     do not belong to the trace."""
 
     def first_packets(self) -> Transits:
-        """Return when the first packet of each train was sent and arrived, unless it was lost."""
+        """Return when each train's first packet was sent and when it arrived; omit lost packets."""
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
@@ -103,8 +103,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Delay and duration of the busy state after a packet; None if the busy state does not differ
-    from the idle state."""
+    """Delay on the busy link, and time for which the link stays busy after a packet; None if delays
+    do not differ between the busy and the idle link."""
 
     @classmethod
     def of(
@@ -164,7 +164,7 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of packets that were lost, in trains whose first packet arrived."""
+        """Percentage of lost packets in those trains whose first packet arrived."""
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 

@@ -79,7 +79,7 @@ def full_packets(packet_ms: float) -> int:
 
 
 class LightHeavyRecorder:
-    """Records both directions of a link in rounds, each with packet trains and with saturation."""
+    """Records both directions of a link in rounds: with packet trains, then with saturation."""
 
     def __init__(self, session: Session, duration_ns: int, most_bits_per_sec: int) -> None:
         """Prepare a recording.

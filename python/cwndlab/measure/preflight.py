@@ -58,7 +58,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both hosts and the path between them, and the findings that follow."""
+    """Facts about both hosts and the path between them, with the findings from these facts."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -95,7 +95,7 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both hosts and the path for some seconds; meanwhile, no other client measures.
+    """Examine both hosts and the path for some seconds, in which no other client measures.
 
     Raises:
         TransferFailedError: the connection to the server was lost.

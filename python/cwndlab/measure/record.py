@@ -29,10 +29,10 @@ _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
-"""If more than this percentage of the datagrams is lost, the link limited the rate, not the
-sender. A link without a queue loses a third of the datagrams, which are sent at 3/2 of its rate.
-If the link is faster than the sender, only a few percent are lost, in the receiver's socket or on
-the radio."""
+"""If more than this percentage of the datagrams is lost, the link limited the rate, not the sender.
+A link without a queue loses a third of the datagrams, which are sent at 3/2 of the link's rate. If
+the link is faster than the sender, only a few percent are lost, in the receiver's socket or on the
+radio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,10 @@ class Recording:
 
     def _document(self, name: str) -> dict[str, object]:
         title = f"recorded link {name}"
-        told = "From cwndlab link record; delays are half of the minimum round trip."
+        told = "Recorded by cwndlab link record; each delay is half of the minimum round-trip time."
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
         if self.light:
-            told = "From cwndlab link record --light-heavy; the light traces contain all delays."
+            told = "Recorded by cwndlab link record --light-heavy; delays are in the light traces."
             delay = "0 ms"
         tables: dict[str, dict[str, str]] = {}
         for each in self.directions:

@@ -174,7 +174,7 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
         link.read_text(encoding="utf-8")
         == """\
 title = "recorded link home"
-description = "From cwndlab link record; delays are half of the minimum round trip."
+description = "Recorded by cwndlab link record; each delay is half of the minimum round-trip time."
 
 [link]
 trace = "home-downlink.trace"

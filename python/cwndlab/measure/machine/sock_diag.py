@@ -1,4 +1,4 @@
-"""List the TCP connections of all programs on this computer with TCP_INFO (sock_diag(7))."""
+"""List all TCP connections of this computer, each with its TCP_INFO (sock_diag(7))."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Conduct trials that switch between two algorithms: change settings, watch connections."""
+"""Conduct trials, which switch between two algorithms and watch users' connections."""

@@ -72,7 +72,7 @@ class TrialNetwork(Protocol):
     """A network on which the periods of a trial can be measured."""
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Use the algorithm of a step for its duration, or until it harms users."""
+        """Use the algorithm of a step for the step's duration, or until it harms users."""
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
@@ -145,7 +145,7 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Measure a step; yield each return to the baseline that it requires, then its own period.
+        """Measure a step: yield each return to the baseline that it requires, then its own period.
 
         If the plan includes returns, the first period of the challenger always requires one.
         """

@@ -29,9 +29,9 @@ docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
 """Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
-the baseline: its outcome when the trial returned to it to check the period, and its outcome in
-earlier periods. The factor is above 1, because the conditions of the network may have changed since
-the earlier periods."""
+the baseline: the outcome of the return that checks the period, and the outcome of earlier periods.
+The factor is above 1, because the conditions of the network may have changed since the earlier
+periods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Describe how a period exceeds a limit compared with `baseline`; None if it does not."""
+        """Describe how a period exceeds a limit relative to `baseline`; None if it does not."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(

@@ -107,7 +107,7 @@ def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the
             wash-out. The result is the mean over the parts in which connections carried enough
-            data, weighted by these durations; connections of all parts are counted.
+            data, weighted by these durations. The number of connections is that of all parts.
     """
     known = [(outcome, weight_s) for outcome, weight_s in parts if outcome.flows and weight_s > 0]
     if len(known) <= 1:
