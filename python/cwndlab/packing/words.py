@@ -72,7 +72,7 @@ seed of the study, {study.model.seed}.
 Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
 correction for multiple comparisons. Goodput
 is the payload delivered in order to the application, divided by the time since the end of the
-warm-up; the sender measures round-trip times from acknowledgements."""
+warm-up. The sender measures round-trip times from acknowledgements."""
     parts = ["# Methods", " ".join(text.split())]
     for set_up in origin.set_ups:
         title = ", ".join(f"{name} {level}" for name, level in set_up.labels.items())

@@ -91,7 +91,7 @@ class PaperFit:
     networks: PossibleNetworks
     inferred: WeightedPoints
     given: tuple[TableNumber, ...]
-    """Those numbers of the paper from which the networks were inferred (not predictions)."""
+    """Those numbers of the paper from which the networks were inferred."""
     predicted: tuple[PredictedNumber, ...]
 
     @property
@@ -136,7 +136,7 @@ def table_numbers(
 
 
 def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> PaperFit:
-    """Infer the network of a paper from the given columns of its tables; predict the others."""
+    """Infer a paper's network from some columns of its tables, and predict the other columns."""
     training = [each for each in numbers if each.column in networks.plan.training]
     measured = np.log([each.middle for each in training])
     sampler = Sampler(measured, networks.shares.shape[1], np.random.default_rng(1))

@@ -127,7 +127,7 @@ class Default:
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:
-        """Return True, because every connection uses the default congestion control."""
+        """Return True, because this setting applies to connections to all addresses."""
         return True
 
 

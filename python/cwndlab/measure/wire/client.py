@@ -51,8 +51,8 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client, during which this session may also
-                measure.
+            beside: `id` of another session of this client. During that session's turn, this
+                session may measure, too.
         """
         self._address = address
         self._beside_of = beside

@@ -1,4 +1,4 @@
-"""Run the sender or the receiver of a flow: let an application use a socket; sample TCP_INFO."""
+"""Run the sender or receiver of a flow: an application uses a socket, and TCP_INFO is sampled."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count received or sent bytes of the file; the transfer ends after the last byte."""
+        """Count bytes of the file; at the receiver, the transfer ends at the file's last byte."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
