@@ -65,7 +65,7 @@ def methods(results: Results, origin: Origin) -> str:
     text = f"""cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}) carried out
 {plural(len(entries), "run")} of {format_duration(study.model.duration)} {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
-Each combination was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
+Each scenario was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
 the same channel conditions, so algorithms are compared in pairs. All random seeds derive from the
 seed of the study, {study.model.seed}.
 {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}

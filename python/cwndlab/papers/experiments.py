@@ -80,7 +80,7 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The statement of the claim; the experiment may explain why the claim does not hold."""
+        """The statement of the claim whose failure the experiment may explain."""
         return self.claim.says
 
     @property

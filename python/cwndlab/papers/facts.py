@@ -44,7 +44,7 @@ WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 
 
 class PaperFigure(Model):
-    """A figure in the paper that shows congestion windows of variants in a range of times."""
+    """A figure in the paper that shows variants' congestion windows from `start_s` to `stop_s`."""
 
     name: str
     title: str

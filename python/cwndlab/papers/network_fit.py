@@ -161,9 +161,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one random permutation, which is the same in all tables. It assigns one
-    of the variants to each variant, and the numbers of the assigned variant replace those of the
-    variant. Where the assigned variant has no number, the variant keeps its own number.
+    Each fit uses one random permutation, which is the same in all tables. If the permutation maps
+    variant A to variant B, A has the numbers of B. Where B has no number, A keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))

@@ -169,7 +169,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Return the words of a route without `name` and its value."""
+    """Return the words of a route without the option `name` and the option's value."""
     if name not in words:
         return words
     at = words.index(name)

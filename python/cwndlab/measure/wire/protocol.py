@@ -68,7 +68,7 @@ class Hello(Model):
 class Attach(Model):
     """Request to use this connection for the data of a flow that the client announced before.
 
-    The signature uses the key of the session and the ticket of the flow; the request is valid
+    The signature uses the key of the session and the ticket of the flow. The request is valid only
     once.
     """
 
