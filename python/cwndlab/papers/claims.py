@@ -69,7 +69,7 @@ class _PartSettings(Model):
     is_by_sender: bool = False
     """True if the sender used the variant in cwndlab's runs, although it did not in the paper."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors of the study; the claim uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the claim uses only runs with all of these levels."""
     what: str = ""
     """Description of the quantity that the claim measures."""
 
@@ -172,7 +172,8 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change, instead of the claim's levels."""
+    """Levels of factors that select the runs with the change. For these factors, the claim's own
+    levels do not apply."""
     among: dict[str, LevelText] = Field(default={})
     """Further levels of factors; the runs with the change and the runs without it must have these
     levels."""

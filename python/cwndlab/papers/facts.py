@@ -67,7 +67,7 @@ class PaperPlot(Model):
     """Factor of the study whose levels are the figure's panels or groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; the figure uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the figure uses only runs with all of these levels."""
     total: bool = False
     """True if the values of all flows in a run are added, rather than shown for each flow."""
     note: str = ""
@@ -129,7 +129,7 @@ class PaperTable(Model):
     total: bool = False
     """True if the values of all flows in a run are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; the table uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the table uses only runs with all of these levels."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which the simulated link or host was calibrated; `*` means all.
 

@@ -46,7 +46,7 @@ class QueueSize:
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
-    """Return the rate of a wired link, or the mean rate of its trace; None if unlimited."""
+    """Return the rate of a wired link, or the mean rate of its trace; None if it has no rate."""
     if stage.rate.path is not None:
         return mean_rate_bits_per_sec(traces[stage.rate.path])
     rate_bits_per_sec: int | None = stage.rate.bits_per_sec

@@ -29,7 +29,7 @@ _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends datagrams to a server, and receives the datagrams that it requests from the server."""
+    """Sends datagrams to a server, and receives datagrams that the server sends on request."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class ProtocolError(CwndlabError):
 
 
 class Hello(Model):
-    """Request for a session; this connection becomes the control connection of the session."""
+    """Request for a session, on the connection that becomes the session's control connection."""
 
     do: Literal["hello"] = "hello"
     version: Literal[3] = 3
