@@ -65,14 +65,14 @@ def methods(results: Results, origin: Origin) -> str:
     text = f"""cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}) carried out
 {plural(len(entries), "run")} of {format_duration(study.model.duration)} {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
-Each combination was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
+Each scenario was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
 the same channel conditions, so algorithms are compared in pairs. All random seeds derive from the
 seed of the study, {study.model.seed}.
 {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
 Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
 correction for multiple comparisons. Goodput
 is the payload delivered in order to the application, divided by the time since the end of the
-warm-up; the sender measures round-trip times from acknowledgements."""
+warm-up. The sender measures round-trip times from acknowledgements."""
     parts = ["# Methods", " ".join(text.split())]
     for set_up in origin.set_ups:
         title = ", ".join(f"{name} {level}" for name, level in set_up.labels.items())

@@ -51,8 +51,8 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the link on which the claim depends. If the parameter is calibrated, cwndlab's
-    value agrees with the paper by construction."""
+    """Link parameter on which the claim depends. If the parameter is calibrated, cwndlab's value
+    agrees with the paper by construction."""
     is_beside: bool = False
     """True if this part of the claim is only displayed, and does not influence the verdict on the
     claim."""
@@ -67,9 +67,9 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if, in cwndlab's runs, the sender used the variant; in the paper, it did not."""
+    """True if the sender used the variant in cwndlab's runs, although it did not in the paper."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors of the study; the claim uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the claim uses only runs with all of these levels."""
     what: str = ""
     """Description of the quantity that the claim measures."""
 
@@ -172,7 +172,8 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change; they replace the claim's levels."""
+    """Levels of factors that select the runs with the change. For these factors, the claim's own
+    levels do not apply."""
     among: dict[str, LevelText] = Field(default={})
     """Further levels of factors; the runs with the change and the runs without it must have these
     levels."""
@@ -217,8 +218,8 @@ class _StudyOfClaims(Model):
     is_deterministic: bool = False
     """True if nothing in the study is random, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs for all parts of claims; a part may set other
-    levels."""
+    """Levels of factors that select the runs for each part of a claim, unless the part sets
+    other levels."""
 
 
 class _ClaimsFile(Model):

@@ -77,7 +77,7 @@ class PaperRuns:
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return cwndlab's numbers for a table cell, one for each run; None without runs."""
+        """Return cwndlab's numbers for a table cell, one for each run, or None if no run exists."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -189,7 +189,7 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return a level's name as in expressions: _ replaces all but letters and digits."""
+    """Return a level's name for expressions: other characters than letters and digits become _."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

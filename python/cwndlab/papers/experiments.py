@@ -4,7 +4,7 @@ An experiment starts from a claim that does not hold. In the runs that test the 
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
 changed runs and tested against the same bounds, each at a significance level of 5 %. A value
 *holds* if the test shows that it is within its bounds. A *missed* value does not hold without the
-change. The first of these effects that applies is reported:
+change. The first item of the following list that applies is reported as the effect of the change:
 
 - the effect is *open* if a missed value was computed from only two to nine repetitions;
 - the change *explains* the difference if all values were measured and hold with the change;
@@ -18,9 +18,9 @@ A value moves only if its confidence intervals with and without the change do no
 For a table, the cells that the experiment ran are compared with the paper. The change *explains*
 the difference if all cells are within the table's tolerance (10 % by default). The change is *part*
 of the explanation if the mean difference decreases by at least a fifth. The change moves the table
-*the other way* if the mean difference increases by at least a quarter. Otherwise, it *has no
-effect*. A change that moves any table the other way is not accepted as an explanation of a claim or
-of another table.
+*the other way* if the mean difference increases by at least a quarter. Otherwise, the change *has
+no effect*. A change that moves any table the other way is not accepted as an explanation of a claim
+or of another table.
 """
 
 from collections.abc import Callable, Sequence
@@ -80,7 +80,7 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The statement of the claim; the experiment may explain why the claim does not hold."""
+        """The statement of the claim whose failure the experiment may explain."""
         return self.claim.says
 
     @property

@@ -44,7 +44,8 @@ class Expression:
     ) -> None:
         """Parse an expression.
 
-        `given` maps names to the values that replace them, such as n to 2 in `reno[n]`.
+        `given` maps names to the values that replace them: `{"n": 2}` turns `reno[n]` into
+        `reno[2]`.
 
         Raises:
             ValueError: the text is not a valid expression.

@@ -44,7 +44,7 @@ WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 
 
 class PaperFigure(Model):
-    """A figure in the paper that shows congestion windows of variants in a range of times."""
+    """A figure in the paper that shows variants' congestion windows from `start_s` to `stop_s`."""
 
     name: str
     title: str
@@ -67,7 +67,7 @@ class PaperPlot(Model):
     """Factor of the study whose levels are the figure's panels or groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; the figure uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the figure uses only runs with all of these levels."""
     total: bool = False
     """True if the values of all flows in a run are added, rather than shown for each flow."""
     note: str = ""
@@ -129,7 +129,7 @@ class PaperTable(Model):
     total: bool = False
     """True if the values of all flows in a run are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; the table uses only runs with all of these levels."""
+    """Maps factors of the study to levels; the table uses only runs with all of these levels."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which the simulated link or host was calibrated; `*` means all.
 
@@ -158,7 +158,7 @@ class Plausibility(Model):
     value: WrittenOut
     """Expression that computes the number from other numbers in the paper."""
     stated: WrittenOut
-    """The number that the paper states, or another expression that computes the number."""
+    """The number as the paper states it, or a second expression that computes the number."""
     unit: str
     within: float
     """Largest relative difference that the rounding of the paper's numbers can cause."""

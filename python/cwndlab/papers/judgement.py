@@ -9,9 +9,9 @@ run is enough. The numbers in the paper have no spread and are compared directly
 
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
-that was chosen because it matches the paper's figures. A part is *not attributable* if the sender
-in the paper did not run the variant, because a difference may then have another cause. A part is
-*not run* if the study contains no runs for it.
+that was chosen because it matches the paper's figures. A part is *not attributable* if it compares
+variants that the sender in the paper did not run, because a difference may then have another cause.
+A part is *not run* if the study contains no runs for it.
 
 If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
 runs that use only the settings that the paper states.
@@ -78,7 +78,7 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict on the claim by the values in the paper's tables; None if the tables contain none."""
+    """Verdict on the claim by the values in the paper's tables; None if they contain no values."""
     printed: ClaimVerdict | None
     """Verdict from runs that use only settings stated in the paper. None if the study uses no
     other settings, because there is only one verdict then."""
@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part of the claim that determined the verdict; None if no part was tested."""
+        """The first deciding part that has the claim's verdict; None if there is no such part."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
@@ -159,7 +159,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether cwndlab's value is an input: fitted to the paper."""
+    """Return a function that checks whether the verdict on a part of a claim is *input*."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
@@ -182,7 +182,7 @@ def decide_part(
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals overlap; a value without interval has the length 0."""
+    """Return whether two intervals overlap; a single value counts as an interval of length 0."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -224,7 +224,7 @@ class _Nothing:
 
 
 class _Open:
-    """A part of a claim that can be tested at any significance level, with its numbers."""
+    """A part of a claim, with the numbers that a test at any significance level needs."""
 
     def __init__(
         self,
@@ -316,7 +316,10 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return a part's numbers: a row per repetition, a column per cell; None if any are missing."""
+    """Return a part's numbers, with one row per repetition and one column per cell of the table.
+
+    If the numbers of a cell are missing, return None.
+    """
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))

@@ -91,7 +91,7 @@ class PaperFit:
     networks: PossibleNetworks
     inferred: WeightedPoints
     given: tuple[TableNumber, ...]
-    """Those numbers of the paper from which the networks were inferred (not predictions)."""
+    """Those numbers of the paper from which the networks were inferred."""
     predicted: tuple[PredictedNumber, ...]
 
     @property
@@ -136,7 +136,7 @@ def table_numbers(
 
 
 def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> PaperFit:
-    """Infer the network of a paper from the given columns of its tables; predict the others."""
+    """Infer a paper's network from some columns of its tables, and predict the other columns."""
     training = [each for each in numbers if each.column in networks.plan.training]
     measured = np.log([each.middle for each in training])
     sampler = Sampler(measured, networks.shares.shape[1], np.random.default_rng(1))
@@ -161,9 +161,8 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one random permutation, which is the same in all tables. It assigns one
-    of the variants to each variant, and the numbers of the assigned variant replace those of the
-    variant. Where the assigned variant has no number, the variant keeps its own number.
+    Each fit uses one random permutation, which is the same in all tables. If the permutation maps
+    variant A to variant B, A has the numbers of B. Where B has no number, A keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))

@@ -50,7 +50,7 @@ class PaperPlan(Model):
     """Maps each factor of the study to the levels that are simulated. If a factor is not listed,
     all of its levels are simulated."""
     range: dict[str, Range]
-    """Maps each setting that the paper does not state to the range of its possible values."""
+    """Ranges of the possible values of settings that the paper does not state, by setting."""
 
 
 @dataclass(frozen=True, slots=True)

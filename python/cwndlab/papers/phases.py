@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""Smallest relative reduction of the window (cut) that belongs to a loss episode."""
+"""Smallest relative reduction of the window that counts as a cut."""
 LONGEST_RECOVERY_S = 0.6
 """Maximum interval, in seconds, between two reductions that belong to the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
@@ -38,7 +38,7 @@ class Episode:
     floor_pkts: float
     """Size of the window after the last cut (reduction) of the episode."""
     inflated_pkts: float | None
-    """Largest window between two cuts (reductions); None if the episode has only one cut."""
+    """Largest window between the first and the last cut; None if the episode has only one cut."""
 
     @property
     def has_timeout(self) -> bool:
@@ -48,7 +48,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The saw-tooth of a congestion window: means over loss episodes that follow each other."""
+    """The saw-tooth of a congestion window, described by means over consecutive loss episodes."""
 
     period_s: float
     variation: float

@@ -1,4 +1,4 @@
-"""Measure congestion windows, and check whether a paper's numbers agree within a tolerance."""
+"""Measure congestion windows, and check whether a paper's numbers agree with cwndlab's."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Reading:
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of cwndlab's number from the paper's range: a fraction for times, otherwise
-    packets."""
+    """Deviation of cwndlab's number from the paper's range, in packets if this is the number's
+    unit, otherwise as a fraction."""
     tolerance: float
 
     @property

@@ -36,7 +36,7 @@ class VariantSetting:
 def settings_of(
     scenario: Mapping[str, Any], profile: Callable[[str], Mapping[str, Any]]
 ) -> dict[str, object]:
-    """Return all settings of the first flow: algorithm, parameters, and both TCP stacks.
+    """Return all settings of the first flow: algorithm, parameters, and TCP stacks of both ends.
 
     `profile` returns the values of a named stack profile, to which the flow's changes are applied.
     """

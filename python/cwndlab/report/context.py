@@ -35,7 +35,7 @@ class Reportable(ResultsLike, Protocol):
         """Return the time series of the runs whose columns have the values in `where`."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of runs selected by `where` (see `samples`)."""
+        """Return the losses, recoveries and timeouts of the runs that `where` selects."""
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link on the path of each run."""
@@ -151,7 +151,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """Pairs for this setting: a direction in which data were sent, and the comparison in it."""
+        """Pairs for this setting: a direction of the data, and the comparison in this direction."""
         return [
             (direction, comparison)
             for direction in self.context.directions

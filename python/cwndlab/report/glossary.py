@@ -21,8 +21,8 @@ GLOSSARY = {
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),
     "ssthresh": (
-        "Slow-start threshold: below this size the window doubles every round trip; above this "
-        "size the window grows slowly."
+        "Slow-start threshold: a size of the window. Below it, the window doubles every round "
+        "trip; above it, the window grows slowly."
     ),
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
     "retransmitted": "Packets that were sent again because they were lost or considered lost.",

@@ -21,7 +21,7 @@ def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the finite values in order; of more than `most` values, return `most` quantiles."""
+    """Return the finite values in order, or `most` quantiles if there are more than `most`."""
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

@@ -57,7 +57,7 @@ SECTIONS: Sections = (
 """The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, with its content for each network setting; None stands for the whole study."""
+"""A section and its contents: each for one network setting, or for the whole study (None)."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -126,7 +126,7 @@ def write_page(
     formats: Sequence[str] = FORMATS,
     sections: Sections = SECTIONS,
 ) -> Path:
-    """Write the page, the figures and the tables of results that are already compared."""
+    """Write the page, the figures and the tables of the report whose input is `context`."""
     built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
     written = write_files(context, folder, formats)

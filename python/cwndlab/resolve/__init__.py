@@ -131,8 +131,8 @@ def _before(
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
     """Return the flows of the runs before a measured run: one run for each other algorithm.
 
-    The runs have the order of `rotation`. The first run has the algorithm that follows the
-    algorithm of the measured run; the first algorithm follows the last one.
+    The runs follow the order of `rotation`. They begin with the algorithm after that of the
+    measured run, and continue at the start of the rotation when they reach its end.
     """
     turns = study.rotation
     if not turns:

@@ -47,7 +47,7 @@ class FileAlgorithm:
 
 @dataclass(slots=True)
 class AlgorithmReader:
-    """Finds the algorithms that a study names, and records which algorithms are files."""
+    """Finds the algorithms that a study names, and records which algorithms come from files."""
 
     folder: Path
     references: Mapping[str, str] = field(default_factory=dict)  # by name, for [parameters.NAME]

@@ -38,7 +38,7 @@ def resolve_flows(
         FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     if study.flow and study.flows is not None:
-        message = 'the study has [[flow]] tables; set a "count" in each table instead'
+        message = 'the study has [[flow]] tables; instead of "flows", set "count" in each table'
         raise FieldError(("flows",), message)
     tables = _parameter_tables(study, algorithms)
     written = study.flow or (plan.Flow(count=study.flows or 1),)

@@ -37,7 +37,7 @@ class LinkFiles:
     """Opens the files to which links refer: presets, link files and recordings."""
 
     folder: Path
-    """Folder to which the paths in links are relative."""
+    """Folder to which the file paths in the descriptions of links are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
     """Maps names in scenarios to the recordings that have been read."""
 
@@ -59,11 +59,11 @@ class LinkFiles:
         time_unit: str | None,
         way: str,
     ) -> tuple[str, bool, int, bool, tuple[str, int] | None]:
-        """Read a recorded link from a file, or one direction (`way`) from a folder.
+        """Read a recorded link from a file, or its direction `way` from a folder.
 
         Returns:
-            The name of the recording in scenarios, whether it is a Mahimahi trace, its mean rate
-            in bit/s, whether it is from a folder, and the packet trains in this folder or None.
+            The name of the recording in scenarios; whether the recording is a Mahimahi trace; its
+            mean rate in bit/s; whether `path` is a folder; and the folder's packet trains or None.
 
         Raises:
             TraceError: the recording cannot be read, or is not a recorded link.

@@ -46,7 +46,7 @@ class QueueSize:
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
-    """Return the rate of a wired link, or the mean rate of its trace; None if unlimited."""
+    """Return the rate of a wired link, or the mean rate of its trace; None if it has no rate."""
     if stage.rate.path is not None:
         return mean_rate_bits_per_sec(traces[stage.rate.path])
     rate_bits_per_sec: int | None = stage.rate.bits_per_sec
@@ -77,7 +77,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the queue limit of the slowest wired link in a direction; None without a limit."""
+    """Return the limit of the slowest wired link with a queue limit in a direction, or None."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

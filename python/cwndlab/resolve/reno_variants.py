@@ -26,7 +26,7 @@ _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
 
 DESCRIPTIONS: Mapping[str, str] = {
     "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); classic stacks only",
-    "newreno": "reno that retransmits one lost packet per round trip, without SACK (RFC 6582)",
+    "newreno": "reno without SACK: retransmits one lost packet per round trip (RFC 6582)",
     "sack": "reno that retransmits the packets that SACK reports as missing (RFC 2018)",
 }
 

@@ -40,7 +40,7 @@ class Trace:
 
     @property
     def content_name(self) -> str:
-        """Name of the trace in scenarios, which is a hash of its content and not its path."""
+        """Name of the trace in scenarios: a hash of the trace's content, not its path."""
         return f"sha256:{self.sha256}"
 
 

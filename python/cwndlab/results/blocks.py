@@ -185,7 +185,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Yield tables with the records of attempts at runs from journals, in order of time."""
+    """Yield the records of attempts at runs from the journals, as tables in order of time."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):
@@ -197,7 +197,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return history entries as a table, whose column `facts` contains other facts as JSON."""
+    """Return history entries as a table; facts without their own column are JSON in `facts`."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}

@@ -18,7 +18,7 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """The way to combine the values of several flows in a column into one value."""
+    """The way in which a column's values for several flows are combined into one value."""
 
     SUM = "sum"
     """Sum over all flows; used for counts."""
@@ -88,7 +88,7 @@ def unit_of(column: str) -> str:
 
 
 def quantity(column: str) -> Quantity:
-    """Return the description of a column; the title of an unknown column is its name."""
+    """Return the description of a column; an unknown column's title is its name without unit."""
     known = _by_column().get(column)
     if known is not None:
         return known
@@ -119,7 +119,7 @@ def _document() -> Mapping[str, Mapping[str, str]]:
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """Return the types of the core's columns and of columns with a type in `data/columns.toml`."""
+    """Return the types that the core and `data/columns.toml` define for columns."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}

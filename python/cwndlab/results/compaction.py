@@ -94,7 +94,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows to the table; `runs` contains, for each row, the matrix row of its run."""
+        """Add rows to the table; `runs` contains the rows of their runs in the list of runs."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -182,7 +182,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study no longer contains; omit factors' columns."""
+    """Write, without columns of factors, the rows of finished runs that the study has dropped."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -203,7 +203,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return, for each column of the list of runs, its new name; names in `own` get a prefix."""
+    """Map each column of the list of runs to its name in results; names in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

@@ -162,7 +162,7 @@ def test_a_given_fingerprint_is_what_counts(address: Address, tmp_path: Path) ->
     with Session(good) as session:
         assert session.ask(protocol.Describe())["kernel"]
     other = Address(HOST, address.port, TOKEN, "SHA256:0000", known)
-    with pytest.raises(OtherServerError, match="prints its fingerprint"), Session(other):
+    with pytest.raises(OtherServerError, match="prints the fingerprint"), Session(other):
         pass
     assert not known.path.exists()
 

@@ -137,7 +137,7 @@ def test_the_server_sends_and_records_trains_within_its_limits(direction: str) -
         late_ns = [began_ns - number * 20 * MS for number, began_ns in enumerate(begins_ns)]
         # A train that leaves late does not delay the following trains.
         assert min(late_ns[10:]) == pytest.approx(min(late_ns[:10]), abs=40 * MS)
-        with pytest.raises(TransferFailedError, match="limited to 2 s"):
+        with pytest.raises(TransferFailedError, match="at most 2 s"):
             datagrams.trains(request_of(direction, count=101))
         with pytest.raises(TransferFailedError, match="limited to 4 Mbit/s"):
             datagrams.trains(request_of(direction, gap_ms=8))

@@ -1,4 +1,4 @@
-"""Measure periods of a trial on a server: change its algorithm, and watch connections."""
+"""Measure periods of a trial: change the server's algorithm, and watch the connections."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class ServerPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Use a step's algorithm for new connections; end the step early if the alarm reports harm.
 
-        Users' connections continue while queues drain. Neither the time for draining nor the
-        wash-out is measured.
+        Queues drain at the start of the step, while users' connections continue. Neither this time
+        nor the wash-out is measured.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

@@ -127,7 +127,7 @@ class Default:
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:
-        """Return True, because every connection uses the default congestion control."""
+        """Return True, because this setting applies to connections to all addresses."""
         return True
 
 
@@ -169,7 +169,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Return the words of a route without `name` and its value."""
+    """Return the words of a route without the option `name` and the option's value."""
     if name not in words:
         return words
     at = words.index(name)

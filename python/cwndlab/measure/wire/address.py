@@ -42,7 +42,7 @@ class Address:
         elif fingerprint.removeprefix("SHA256:") != self.fingerprint.removeprefix("SHA256:"):
             msg = (
                 f"{self.name} is not the expected server: its fingerprint is {fingerprint}, not "
-                f"{self.fingerprint}; `cwndlab serve` prints its fingerprint"
+                f"{self.fingerprint}; `cwndlab serve` prints the fingerprint of a server"
             )
             raise OtherServerError(msg)
 

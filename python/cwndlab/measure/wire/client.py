@@ -51,8 +51,8 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client, during which this session may also
-                measure.
+            beside: `id` of another session of this client. During that session's turn, this
+                session may measure, too.
         """
         self._address = address
         self._beside_of = beside
@@ -100,7 +100,7 @@ class Session:
 
     @property
     def is_through_proxy(self) -> bool:
-        """True if differences between the client's and the server's view reveal a proxy."""
+        """True if client and server see the connection so differently that there is a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 

@@ -158,7 +158,9 @@ class SessionControl:
     ) -> dict[str, Any]:
         limits = self._limits
         if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"datagrams are limited to {limits.flow_s:g} s; shorten --duration"}
+            return {
+                "error": f"datagram tests may take at most {limits.flow_s:g} s; shorten --duration"
+            }
         most = limits.datagram_mbit_s * 1_000_000
         if isinstance(request, protocol.Saturate):
             most = min(request.most_bits_per_sec, most)

@@ -1,4 +1,4 @@
-"""Wait until the flows of a transfer end; a function may end the flows early."""
+"""Wait until the flows of a transfer end, or until a function demands that they end early."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Exchange:
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the HTTP client of the standard library; a timeout raises no error."""
+    """A socket for the HTTP client of the standard library; after a timeout, it tries again."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
         """Wrap a socket that has a timeout; the caller remains its owner and closes it."""

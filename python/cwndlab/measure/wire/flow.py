@@ -1,4 +1,4 @@
-"""Run the sender or the receiver of a flow: let an application use a socket; sample TCP_INFO."""
+"""Run the sender or receiver of a flow: an application uses a socket, and TCP_INFO is sampled."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Maps kernel names of algorithms to cwndlab's names, for those of cwndlab's algorithms that
-connections have used so far."""
+"""Maps the kernel's name to cwndlab's name for each algorithm of cwndlab that a connection has
+used so far."""
 _STATE = ("bytes_acked", "busy_time_us", "rtt_us", "min_rtt_us", "segs_out", "total_retrans")
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
@@ -44,7 +44,7 @@ class AlgorithmMissingError(CwndlabError):
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
     """Set the congestion control of a connection, and return the algorithm now in use.
 
-    An algorithm that is not part of the kernel may have been loaded by `cwndlab algorithm load`.
+    If the kernel itself lacks the algorithm, use the one that `cwndlab algorithm load` has loaded.
 
     Raises:
         AlgorithmMissingError: the algorithm is missing in this kernel, or only root may choose it.
@@ -296,7 +296,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count received or sent bytes of the file; the transfer ends after the last byte."""
+        """Count bytes of the file; at the receiver, the transfer ends at the file's last byte."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """A server's fingerprint is not the expected fingerprint, or cannot be looked up."""
+    """A server's fingerprint is not the expected one, or the file of fingerprints is unusable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class SecurePipe(Pipe):
     """A non-blocking connection of the server, with TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Create a pipe on `connection`, whose TLS handshake begins with the bytes `first`."""
+        """Create a pipe on `connection`; `first` was already read and begins the handshake."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
@@ -144,7 +144,7 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """Read a client's first bytes, and return a pipe: with TLS if the bytes begin a handshake.
+    """Read a client's first bytes; return a pipe, which uses TLS if the bytes begin a handshake.
 
     Raises:
         ProtocolError: the client closes the connection immediately.

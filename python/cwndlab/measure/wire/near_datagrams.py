@@ -29,7 +29,7 @@ _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends datagrams to a server, and receives the datagrams that it requests from the server."""
+    """Sends datagrams to a server, and receives datagrams that the server sends on request."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class NearDatagrams:
             connected: connected UDP socket.
             key: key of the session.
             name: name of the session.
-            ask: function that sends a request to the server and returns the answer; the second
-                argument is the duration of the request in seconds.
+            ask: function that sends a request to the server and returns the answer. Its second
+                argument is the time in seconds that the requested measurement takes.
         """
         self._socket = connected
         self._key = key

@@ -41,7 +41,7 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """Estimated offset of the server's clock; its error is at most half of the smallest RTT."""
+    """Estimated offset of the server's clock; the error is at most half of the smallest RTT."""
 
     offset_ns: int
     uncertainty_ns: int

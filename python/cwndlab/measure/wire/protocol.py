@@ -55,7 +55,7 @@ class ProtocolError(CwndlabError):
 
 
 class Hello(Model):
-    """Request for a session; this connection becomes the control connection of the session."""
+    """Request for a session, on the connection that becomes the session's control connection."""
 
     do: Literal["hello"] = "hello"
     version: Literal[3] = 3
@@ -68,7 +68,7 @@ class Hello(Model):
 class Attach(Model):
     """Request to use this connection for the data of a flow that the client announced before.
 
-    The signature uses the key of the session and the ticket of the flow; the request is valid
+    The signature uses the key of the session and the ticket of the flow. The request is valid only
     once.
     """
 

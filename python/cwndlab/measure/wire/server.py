@@ -87,7 +87,7 @@ class Server:
         self.address: tuple[str, int] = ("", 0)
 
     async def run(self, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
-        """Listen on a port, over TCP and UDP; `::` means all IPv6 and IPv4 addresses.
+        """Listen on a port, over TCP and UDP; the host `::` means all IPv6 and IPv4 addresses.
 
         Raises:
             ServerError: the port is in use, or the address does not belong to this computer.
@@ -290,7 +290,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer received probes, count data, give reports to the sender, ignore the rest."""
+        """Answer probes, count received data, and pass reports to the sender; ignore the rest."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)

@@ -1,4 +1,4 @@
-"""Represent the sessions of clients at a server, and the limits on their use."""
+"""Represent the sessions of clients at a server, and the server's limits on these sessions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced; `end` is the server's end of a connected flow."""
+    """A flow that a client has announced. Once it is connected, `end` is the server's end of it."""
 
     request: protocol.Prepare
     ticket: bytes

@@ -80,7 +80,7 @@ class OneFile(asyncssh.SFTPServer):
         """Do nothing when a file is closed, because nothing is stored."""
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
-        """Return a part of the requested file, which consists of zeros, and count its bytes."""
+        """Count and return the requested bytes of the file, which are zeros."""
         del file_obj
         if self._exchange.is_upload:
             _refuse()

@@ -29,7 +29,7 @@ class SignedHead:
         return head + self._code(key, side, head) + filling
 
     def decode(self, key: bytes, side: bytes, content: bytes) -> tuple[Any, ...] | None:
-        """Return the values of a head; None if it was not signed by `side` (client or server)."""
+        """Return the values of a datagram's head, or None if `side` did not sign the head."""
         size = self.layout.size
         head, code = content[:size], content[size : size + _MAC_BYTES]
         if len(head) < size or not hmac.compare_digest(code, self._code(key, side, head)):

@@ -17,9 +17,9 @@ class Turns:
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Queue a session, and wait until it is first; return how many sessions are ahead of it.
+        """Queue a session, and wait until it is first, but at most `for_s` seconds.
 
-        The wait ends after `for_s` seconds at the latest.
+        Return how many sessions are still ahead of it.
         """
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):

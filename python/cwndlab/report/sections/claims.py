@@ -59,7 +59,7 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return, as text, the verdict on a claim that follows from the paper's own numbers."""
+    """Return, as text, the verdict that the paper's own numbers give on a claim."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"the paper's tables do not contain this number; source: {said}"

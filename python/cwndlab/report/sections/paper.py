@@ -209,7 +209,7 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """A measure, such as the first peak of the window, which a setting clearly changes."""
+    """A clear effect of a setting on a measure, such as the first peak of the window."""
 
     text: str
     factor: float
@@ -247,7 +247,7 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Return a sentence on the causes of different curves: congestion control, or other settings.
+    """Return a sentence that says whether congestion control or other settings change the curves.
 
     Congestion control is considered a minor cause if its effect on the window is less than half
     the effect of the weakest other cause.
@@ -277,7 +277,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return measures of two windows, such as first peaks, that differ beyond the tolerance."""
+    """Return the measures, such as the first peak, in which two windows clearly differ."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
@@ -307,7 +307,7 @@ def _regular(series: WindowSeries, part: str) -> float | None:
 
 
 def _settings(context: Context) -> dict[str, dict[str, object]]:
-    """Map the name of each variant that was run to its settings, and each setting to its value."""
+    """For each variant that was run, return a dictionary that maps its settings to their values."""
     found: dict[str, dict[str, object]] = {}
     for set_up in context.origin.set_ups:
         variant = str(set_up.labels.get(context.contestant_column, ""))

@@ -149,7 +149,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return the means of each variant over a factor, whose levels are the panels of the plot."""
+    """Return each variant's mean for each level of the factor that distinguishes the panels."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
@@ -161,7 +161,7 @@ def _bounded(interval: Interval) -> list[float | None]:
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label that lists the level of each bar of a variant; empty if there is one bar."""
+    """Return a label that lists the levels of a variant's bars, or "" if it has only one bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 

@@ -54,7 +54,7 @@ def _timeline(setting: Setting) -> Content | None:
 
 
 def run_series(samples: pl.DataFrame, events: pl.DataFrame) -> dict[str, Any]:
-    """Return a chart over time of one run as data, with a line for each flow."""
+    """Return the data of a chart that shows one run over time, with a line for each flow."""
     panels = [name for name in _PANELS if name in samples.columns and samples[name].count() > 0]
     columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
     lines = []
