@@ -17,10 +17,10 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs; runs of the study are numbered by their position in the list of runs.
+    """Numbers the keys of runs: the number of a run is its position in the study's list of runs.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
-    its rank.
+    its rank in sorted order.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:

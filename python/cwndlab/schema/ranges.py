@@ -30,8 +30,8 @@ class Basis(Model):
     )
     invented: str | None = Field(
         default=None,
-        description="parts of the range or the weight that no source supports, with the reasons "
-        "for their choice",
+        description="values of the range or the weight that come from no source, and the reasons "
+        "for choosing them",
     )
 
     @model_validator(mode="after")

@@ -313,7 +313,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
     scalars = document.pop("study", {})
     problems = []
     if not isinstance(scalars, dict):
-        problems.append(source.problem(("study",), "must be a table: [study]"))
+        problems.append(source.problem(("study",), "must be a table, written as [study]"))
         scalars = {}
     problems += [
         source.problem((key,), "move this key into the table [study]")
