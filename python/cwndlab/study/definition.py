@@ -383,7 +383,7 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 def _merged_factors(base: object, changes: object) -> object:
     """Merge two tables of factors.
 
-    If one of the values is not a table, `changes` is returned; a later check refuses such values.
+    If one of the two is not a table, return `changes`; a later check reports the error.
     """
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes
