@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers the keys of runs: the number of a run is its position in the study's list of runs.
+    """Numbers the keys of runs. The number of a study's run is its position in the list of runs.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
     its rank in sorted order.

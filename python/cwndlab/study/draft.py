@@ -43,7 +43,9 @@ class Draft:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
                 if algorithm is None:
-                    message = "the study sets no algorithm; vary the parameters of a flow instead"
+                    message = (
+                        "no algorithm is set for all flows; vary the parameters of a flow instead"
+                    )
                     raise FieldError(origin, message)
                 return ("parameters", algorithm, name)
             case ("flow", number, "algorithm", "parameters", name):

@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Median of the simulator's values and median of the kernel's; NaN if none exist."""
+        """Median of the simulator's values and of the kernel's; NaN where there are no values."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -102,9 +102,9 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the common range of values of simulator and kernel.
+        """Fraction of runs whose values lie in both ranges: the simulator's and the kernel's.
 
-        The result is the smaller of the two fractions for goodput and RTT.
+        The result is the smaller of two fractions: the one for goodput and the one for RTT.
         """
         return min(self.pairs[name].common for name in _BOUNDS)
 

@@ -107,7 +107,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return the study; each end without a host setting gets the host preset `host`."""
+    """Return the study with the host preset `host` at each end that has no host setting."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
