@@ -4,7 +4,7 @@ For goodput and median RTT, the comparison uses the medians over repetitions. If
 by more than the bounds, the difference may still be due to chance: on some links, a first loss that
 occurs slightly earlier changes the whole run. The setting is then repeated with ten seeds in total,
 and the ranges of values are compared. If the ranges of simulator and kernel overlap, the verdict is
-"overlaps", with the share of runs in the common range; otherwise it is "differs".
+"overlaps", with the share of runs that lie in both ranges; otherwise it is "differs".
 """
 
 from __future__ import annotations
