@@ -80,9 +80,9 @@ class Range(Basis):
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="scale on which the values are distributed uniformly; the value of each "
-        "further key in `paths` keeps its ratio to the value of the first key (log) or its "
-        "difference from it (linear)",
+        description="scale on which the value of the first key in `paths` is distributed "
+        "uniformly; each further key keeps its ratio to the first key if the scale is log, and "
+        "its difference from the first key if the scale is linear",
     )
     choices: tuple[Choice, ...] = Field(
         default=(),

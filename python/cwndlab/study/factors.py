@@ -38,7 +38,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return one list for each factor, and one for each group of factors listed in `zip`.
+    """Return one list for each group of factors in `zip`, and one for each other factor.
 
     Each entry of a list contains one level of the factor, or of each factor in the group.
     """
