@@ -67,6 +67,6 @@ def _packed(keys: Sequence[str]) -> bytes:
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):
-        msg = f"a key must consist of {2 * _KEY_BYTES} digits"
+        msg = f"a key must consist of {2 * _KEY_BYTES} hexadecimal digits"
         raise ValueError(msg)
     return content
