@@ -46,7 +46,7 @@ class Basis(Model):
 
     @property
     def basis(self) -> str:
-        """The source of the range or weight, followed by the list of its invented parts."""
+        """The source of the range or weight, followed by the values that come from no source."""
         invented = self.invented and f"invented: {self.invented}"
         return "; ".join(part for part in (self.source, invented) if part)
 

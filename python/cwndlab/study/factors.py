@@ -142,8 +142,8 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         near = nearest(path, StudyModel.model_fields)
         hint = f"; did you mean {near}?" if near else ""
         message = (
-            f'"{path}" is not a path of a study{hint} '
-            '(the levels of a named factor are tables: { name = "a", algorithm = "reno" })'
+            f'"{path}" is not a path of a study{hint}\n  '
+            'if it is the name of a factor, write each level as { name = "a", algorithm = "reno" }'
         )
         raise FieldError(key, message)
     label = value["name"]
