@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return the folder for known servers, the ledger, and settings that a trial must restore."""
+    """Return the folder for known servers, the decision ledger, and settings that trials restore."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")

@@ -129,7 +129,8 @@ class StudyModel(Model):
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="length of the warm-up at the start of each flow, which statistics exclude",
+        description="length of the warm-up at the start of each flow; statistics exclude the "
+        "warm-up",
     )
     begin_within: DurationText = Field(
         default=0,

@@ -55,8 +55,8 @@ def validate(
     the distributions can be compared. If the kernel lacks an algorithm, cwndlab's implementation is
     loaded into the kernel for the runs. The simulator models the hosts by the preset `linux-tun`
     unless the study names other hosts. If the kernel runs in virtual machines, the subfolder is
-    `vm`, the preset is `linux-tun-vm`, the simulator uses the buffer limits of the virtual machines,
-    and all settings of a repetition share a seed.
+    `vm`, the preset is `linux-tun-vm`, the simulator uses the buffer limits of these machines, and
+    all settings of a repetition share a seed.
 
     Args:
         study: the study to run.

@@ -66,7 +66,7 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A server for results at the loopback address, which closes when its `with` block ends."""
+    """A server for results at the loopback address. It closes when its `with` block ends."""
 
     daemon_threads = True
     block_on_close = False
