@@ -107,7 +107,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield a few thousand rows at a time of a table that is stored in a single file."""
+        """Yield the rows of a table with a single file, a few thousand rows at a time."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)

@@ -274,9 +274,10 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return two maps: each copy's path to its content, and each reference to its copy's path.
+    """Return two maps for the copies of the study's C files.
 
-    The copies are those of the study's C files; a reference is the study's text for a C file.
+    The first map leads from the path of a copy to its content. The second map leads from a
+    reference, the text by which the study names a C file, to the path of the file's copy.
     """
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
