@@ -21,7 +21,7 @@ _MOST = 5_000
 
 
 class Kept:
-    """A cache file with a JSON value for each results folder; it is valid until the folder changes."""
+    """A cache file: a JSON value for each results folder, until the content of the folder changes."""
 
     def __init__(self, file: str) -> None:
         """Read the cache file; treat a missing or damaged file as empty."""
