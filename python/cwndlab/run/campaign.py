@@ -87,7 +87,10 @@ def run_study(
     matrix = backend.keyed(study.matrix)
     is_live = any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells)
     if is_live and backend.name != "live":
-        message = "the study has no [link]; measure a real link: cwndlab live STUDY --server HOST"
+        message = (
+            "the study has no [link]; add a link, or measure a real link with "
+            "cwndlab live STUDY --server HOST"
+        )
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
