@@ -40,8 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the profile that results for "
-        "the receiver from the keys stack, user_stack and server_stack",
+        description="TCP stack profile of the receiver; if absent, the keys stack, user_stack and "
+        "server_stack determine this profile",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"

@@ -160,7 +160,7 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """The checked settings of the study that no factor varies."""
+    """The checked settings that no factor varies."""
     columns: tuple[str, ...]
     """Names of the factors, which are the names of their columns in the results."""
     cells: tuple[Cell, ...]

@@ -223,7 +223,11 @@ def _describe_part(
 def _describe_live(path: LivePath) -> str:
     when = f", {path.period}" if path.period else ""
     days = "" if path.days == "all" else f", {path.days} days"
-    ends = "" if path.algorithm_on == "sender" else f", algorithm set on the {path.algorithm_on}"
+    ends = (
+        ""
+        if path.algorithm_on == "sender"
+        else f", the {path.algorithm_on} uses the study's algorithm"
+    )
     udp = (
         ""
         if path.udp_bits_per_sec is None
