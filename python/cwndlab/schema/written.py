@@ -214,7 +214,7 @@ class _WrittenField:
 
 @functools.cache
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
-    """Map the name of each field of a model to the field's key in study files and annotations.
+    """Map each field of a model, by name, to its key in study files and to its annotations.
 
     The result is cached, because the inspection of annotations is slow.
     """

@@ -293,7 +293,7 @@ def _reorder(reorder: PathPart) -> str:
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
             return (
                 f"{share} of packets, but at most one packet in {reorder.gap}, have {delay} of "
-                f"additional delay"
+                "additional delay"
             )
         case "early":
             share = format_share(reorder.ppb)
