@@ -113,7 +113,7 @@ class ResultsServer(ThreadingHTTPServer):
             self._room.release()
 
     def handle_error(self, *_: object) -> None:
-        """Print nothing: such an error means that the client has closed its connection."""
+        """Print nothing: an error at this point means that the client has closed its connection."""
 
     def server_close(self) -> None:
         """Stop the computation of headlines, and close the server."""
