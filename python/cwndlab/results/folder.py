@@ -49,7 +49,7 @@ JOURNALS = "journal"
 FILES = "files"
 UNUSED = "unused"
 RUNS = "runs"
-"""Name of the table with one row for each run, computed from flows and links."""
+"""Name of the table with one row for each run, computed from the tables of flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
 """Names of the subfolders that do not contain tables."""
 
@@ -107,7 +107,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield a few thousand rows at a time of a table that is stored in a single file."""
+        """Yield the rows of a table with a single file, a few thousand rows at a time."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -126,7 +126,7 @@ class Folder:
         return [located(self.path, name) for name in parts]
 
     def label_columns(self, table: str) -> Sequence[str]:
-        """Return the columns of a table that were copied from the list of runs (matrix)."""
+        """Return the columns that a table copies from the table `matrix`, the list of runs."""
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
@@ -151,7 +151,7 @@ class Folder:
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of all runs; the number of a run of the study is its position in the matrix."""
+        """Numbers of all runs; runs in the table `matrix` are numbered by their position there."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))

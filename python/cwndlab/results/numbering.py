@@ -17,10 +17,10 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs; runs of the study are numbered by their position in the list of runs.
+    """Numbers the keys of runs; runs of the study are numbered by their position in its list.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
-    its rank.
+    its rank in sorted order.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
@@ -67,6 +67,6 @@ def _packed(keys: Sequence[str]) -> bytes:
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):
-        msg = f"a key must consist of {2 * _KEY_BYTES} digits"
+        msg = f"a key must consist of {2 * _KEY_BYTES} hexadecimal digits"
         raise ValueError(msg)
     return content

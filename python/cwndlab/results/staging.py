@@ -34,7 +34,7 @@ class Staging:
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
-        """Maps the name of each file that is prepared for the commit to the file's SHA-256."""
+        """SHA-256 of each file of the next commit, by the file's name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:

@@ -131,7 +131,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files as a lazy frame; file names are used literally.
+    """Return the rows of Parquet files as a lazy frame; file names are not patterns.
 
     Polars would expand `*`, `?` and `[` in a path, and also `~` and `file:` at the beginning of a
     path.
@@ -140,7 +140,7 @@ def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return columns of a Parquet file; the file name is used literally."""
+    """Return columns of a Parquet file; its name is not a pattern (see `scan_parquet`)."""
     wanted = None if columns is None else list(columns)
     return pl.read_parquet(path.absolute(), columns=wanted, memory_map=False, glob=False)
 
@@ -161,7 +161,7 @@ def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return a table with the column `run` and with `columns` in their types; NaN becomes null."""
+    """Return a table of `run` and `columns`. Cast each column to its type, and NaN to null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

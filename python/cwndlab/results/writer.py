@@ -125,7 +125,7 @@ class Writer:
         return Folder(self.path, self._manifest).committed()
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Return, for each run in the list of runs (matrix), whether the run is finished."""
+        """Return, for each run in the table `matrix`, whether the run is finished."""
         folder = Folder(self.path, self._manifest)
         return folder.is_done()[: folder.numbering.of_matrix]
 

@@ -87,7 +87,10 @@ def run_study(
     matrix = backend.keyed(study.matrix)
     is_live = any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells)
     if is_live and backend.name != "live":
-        message = "the study has no [link]; measure a real link: cwndlab live STUDY --server HOST"
+        message = (
+            "the study has no [link]; add a link, or measure a real link with "
+            "cwndlab live STUDY --server HOST"
+        )
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
@@ -108,7 +111,7 @@ def run_study(
             message = f"stopped; {session.safe()}; run {again} to continue"
             raise InterruptedStudyError(message) from None
         except (DiskFullError, CampaignEndedError) as error:
-            message = f"{error}\n  {session.safe()}; then run {again} to continue"
+            message = f"{error}\n  {session.safe()}; afterwards, run {again} to continue"
             raise type(error)(message) from error
     if session.failures:
         message = (
@@ -274,9 +277,10 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return two maps: each copy's path to its content, and each reference to its copy's path.
+    """Return two maps for the copies of the study's C files.
 
-    The copies are those of the study's C files; a reference is the study's text for a C file.
+    The first map leads from the path of a copy to its content. The second map leads from a
+    reference, the text by which the study names a C file, to the path of the file's copy.
     """
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}

@@ -47,8 +47,8 @@ class Task:
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
     programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
-    """Maps the name of each algorithm that is given as a file to this algorithm. A task with such
-    an algorithm runs in a separate process."""
+    """The algorithms that come from files, by name. A task with such an algorithm runs in a
+    separate process."""
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0

@@ -64,11 +64,11 @@ def schema_text(of: Literal["study", "users"]) -> str:
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """Return `own`, the definitions of the models, with the definitions of links from the core.
+    """Return all definitions: `own` (those of the models) and those of links.
 
-    The core is the Rust extension. In the result, the key `kind` of each table has the description
-    of the table, and a string such as `"bulk"` is allowed wherever a table for an application is
-    allowed.
+    The definitions of links come from the core, which is the Rust extension. In the result, the
+    key `kind` of each table has the description of the table, and a string such as `"bulk"` is
+    allowed wherever a table for an application is allowed.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():

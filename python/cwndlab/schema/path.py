@@ -1,6 +1,6 @@
 """Represent the path of a scenario, as the Rust core produces it: wires, a cell or Wi-Fi.
 
-The core defines the keys, units and defaults of a path (`crates/texts`; `crates/link` reads them);
+The core defines the keys, units and defaults of a path in `crates/texts`;
 this module only gives access to them. Only the path of a real network is defined in Python.
 """
 

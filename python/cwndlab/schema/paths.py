@@ -19,7 +19,7 @@ def links_of(path: PathPart | LivePath) -> list[PathPart]:
 
 
 def has_medium(path: PathPart | LivePath) -> bool:
-    """Return whether the path contains a cell or a Wi-Fi channel, with a queue for each user."""
+    """Return whether the path contains a cell or a Wi-Fi channel; both have a queue per user."""
     return any(link.kind in ("cell", "wifi") for link in links_of(path))
 
 

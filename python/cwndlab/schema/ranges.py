@@ -30,8 +30,8 @@ class Basis(Model):
     )
     invented: str | None = Field(
         default=None,
-        description="parts of the range or the weight that no source supports, with the reasons "
-        "for their choice",
+        description="values of the range or the weight that come from no source, and the reasons "
+        "for choosing them",
     )
 
     @model_validator(mode="after")
@@ -46,7 +46,7 @@ class Basis(Model):
 
     @property
     def basis(self) -> str:
-        """The source of the range or weight, followed by the list of its invented parts."""
+        """The source of the range or weight, followed by the values that come from no source."""
         invented = self.invented and f"invented: {self.invented}"
         return "; ".join(part for part in (self.source, invented) if part)
 
@@ -80,9 +80,9 @@ class Range(Basis):
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="scale on which the values are distributed uniformly; the value of each "
-        "further key in `paths` keeps its ratio to the value of the first key (log) or its "
-        "difference from it (linear)",
+        description="scale on which the value of the first key in `paths` is distributed "
+        "uniformly; each further key keeps its ratio to the first key if the scale is log, and "
+        "its difference from the first key if the scale is linear",
     )
     choices: tuple[Choice, ...] = Field(
         default=(),

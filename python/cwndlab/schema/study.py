@@ -40,8 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the profile that results for "
-        "the receiver from the keys stack, user_stack and server_stack",
+        description="TCP stack profile of the receiver; if absent, the keys stack, user_stack and "
+        "server_stack determine this profile",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"
@@ -129,7 +129,8 @@ class StudyModel(Model):
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="length of the warm-up at the start of each flow, which statistics exclude",
+        description="length of the warm-up at the start of each flow; statistics exclude the "
+        "warm-up",
     )
     begin_within: DurationText = Field(
         default=0,

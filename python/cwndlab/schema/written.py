@@ -214,7 +214,7 @@ class _WrittenField:
 
 @functools.cache
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
-    """Map the name of each field of a model to its key in study files and its annotations.
+    """Map each field of a model, by name, to its key in study files and to its annotations.
 
     The result is cached, because the inspection of annotations is slow.
     """
@@ -246,7 +246,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`; keys that it lacks come from `base` if both have the same model."""
+    """Return `own`. If `base` has the same model, add the keys that only `base` has."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}

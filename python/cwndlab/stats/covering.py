@@ -57,7 +57,7 @@ def covering_ratio(
 
 
 def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the geometric mean over runs, with Student's t interval of the logarithms."""
+    """Return the geometric mean over runs; its interval is Student's t interval on a log scale."""
     logs = np.log(np.asarray(values, dtype=np.float64))
     centre, reach = float(logs.mean()), _students_reach(logs, confidence)
     estimate = math.exp(centre)
@@ -71,7 +71,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the relative difference between two geometric means over pairs, with its interval."""
+    """Return the relative difference between two geometric means, with an interval from pairs."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1

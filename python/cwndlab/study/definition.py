@@ -160,7 +160,7 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """The checked settings of the study that no factor varies."""
+    """The checked settings that no factor varies."""
     columns: tuple[str, ...]
     """Names of the factors, which are the names of their columns in the results."""
     cells: tuple[Cell, ...]
@@ -313,7 +313,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
     scalars = document.pop("study", {})
     problems = []
     if not isinstance(scalars, dict):
-        problems.append(source.problem(("study",), "must be a table: [study]"))
+        problems.append(source.problem(("study",), "must be a table, written as [study]"))
         scalars = {}
     problems += [
         source.problem((key,), "move this key into the table [study]")
@@ -383,7 +383,7 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 def _merged_factors(base: object, changes: object) -> object:
     """Merge two tables of factors.
 
-    If one of the values is not a table, `changes` is returned; a later check refuses such values.
+    If one of the two is not a table, return `changes`; a later check reports the error.
     """
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes

@@ -223,7 +223,11 @@ def _describe_part(
 def _describe_live(path: LivePath) -> str:
     when = f", {path.period}" if path.period else ""
     days = "" if path.days == "all" else f", {path.days} days"
-    ends = "" if path.algorithm_on == "sender" else f", algorithm set on the {path.algorithm_on}"
+    ends = (
+        ""
+        if path.algorithm_on == "sender"
+        else f", the {path.algorithm_on} uses the study's algorithm"
+    )
     udp = (
         ""
         if path.udp_bits_per_sec is None
@@ -288,12 +292,12 @@ def _reorder(reorder: PathPart) -> str:
         case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
             return (
-                f"{share} of packets have {delay} of additional delay, at most one packet in "
-                f"{reorder.gap}"
+                f"{share} of packets, but at most one packet in {reorder.gap}, have {delay} of "
+                "additional delay"
             )
         case "early":
             share = format_share(reorder.ppb)
-            return f"{share} of packets have no delay, at most one packet in {reorder.gap}"
+            return f"{share} of packets, but at most one packet in {reorder.gap}, have no delay"
         case _:
             return "jitter changes the order of packets"
 
@@ -361,7 +365,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("algorithms of the runs before each measured run", ", ".join(turns)))
+        facts.append(Fact("algorithms that run before each measured run", ", ".join(turns)))
     return facts
 
 

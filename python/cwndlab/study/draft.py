@@ -38,12 +38,14 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Convert a factor's path to the path in the document; parameters have their own table."""
+        """Convert a factor's path to its path in the document, which has a table of parameters."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
                 if algorithm is None:
-                    message = "the study sets no algorithm; vary the parameters of a flow instead"
+                    message = (
+                        "the flows share no algorithm; vary the parameters of one flow instead"
+                    )
                     raise FieldError(origin, message)
                 return ("parameters", algorithm, name)
             case ("flow", number, "algorithm", "parameters", name):

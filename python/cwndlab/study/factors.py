@@ -38,7 +38,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return one list for each factor, and one for each group of factors listed in `zip`.
+    """Return one list for each group of factors in `zip`, and one for each other factor.
 
     Each entry of a list contains one level of the factor, or of each factor in the group.
     """
@@ -142,8 +142,8 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         near = nearest(path, StudyModel.model_fields)
         hint = f"; did you mean {near}?" if near else ""
         message = (
-            f'"{path}" is not a path of a study{hint} '
-            '(the levels of a named factor are tables: { name = "a", algorithm = "reno" })'
+            f'"{path}" is not a path of a study{hint}\n  '
+            'if it is the name of a factor, write each level as { name = "a", algorithm = "reno" }'
         )
         raise FieldError(key, message)
     label = value["name"]
@@ -190,7 +190,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`; each maps columns to the levels that match."""
+    """Return the rules in `include` or `exclude`. A rule maps columns to their matching levels."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'

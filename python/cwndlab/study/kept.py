@@ -113,7 +113,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """Maps the name that scenarios use for each trace in the folder to this trace."""
+        """The traces in the folder, by the name that scenarios use for each of them."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             for read in (read_trace, read_packet_trains):

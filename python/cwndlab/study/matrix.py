@@ -66,7 +66,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Return the checked study in a document, the columns of its factors, and its cells.
+    """Check the study in a document; return its model, its factors' column names, and its cells.
 
     A cell is a combination of factor levels.
 

@@ -47,7 +47,7 @@ def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file, in which the table [study] contains the keys that are not tables."""
+    """A study file: its table [study] contains all keys whose values are not tables."""
 
     toml: TomlSource
 

@@ -31,9 +31,9 @@ _LATEX_SPECIAL = {
 def write_tables(
     table: ComparisonTable, folder: Path, name: str, formats: Sequence[str] | None = None
 ) -> list[Path]:
-    """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or only in `formats`.
+    """Write a table to `folder/name.csv`, `.xlsx`, `.md` and `.tex`; return the files' paths.
 
-    Return the paths of the files.
+    With `formats`, write only the files in these formats.
 
     Raises:
         ValueError: `formats` contains a format that is not csv, xlsx, md or tex.

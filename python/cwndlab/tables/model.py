@@ -20,7 +20,7 @@ STANDARD_COLUMNS = (
 """Columns that the table shows by default, unless they have no values."""
 
 _COMPLETED = ("completion_ms", *NOTICED)
-"""Columns with completion times; empty for a run that completed no transfer, response or chunk."""
+"""Columns with completion times. A run that completed no transfer, response or chunk has none."""
 
 
 @dataclass(frozen=True)

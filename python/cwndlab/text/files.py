@@ -18,8 +18,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Maps each byte order mark to the encoding of the text files that begin with it, as files from
-PowerShell do."""
+"""Maps each byte order mark to an encoding. Files from PowerShell, for example, begin with such a
+mark."""
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of a text file, such as a study, a link or a prediction."""
 MOST_TRACE_BYTES = 2**30

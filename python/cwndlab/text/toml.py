@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return `message`; for a link written in one line, it begins with the key in this line.
+    """Return `message`; if a link is written in one line, begin with the wrong key in the line.
 
     For example, the message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
     """

@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write a list as `[[...]]` tables; lists in `[factors]` are one line."""
+    """Return whether to write a list as `[[...]]` tables, not on one line as in `[factors]`."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

@@ -190,7 +190,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return a program from a file of Linux and the files whose functions this file calls."""
+    """Return the program that consists of a Linux file and the files whose functions it calls."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)

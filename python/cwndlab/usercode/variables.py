@@ -20,7 +20,7 @@ _FIRST_RESERVED = 0xFF00
 _ONCE = ".data.rel.ro"
 """Prefix of the names of ELF sections that are written only when the object file is loaded."""
 _OURS = {"cc_description"}
-"""Variables that cc.h defines, which connections may share."""
+"""Names of the variables in cc.h that connections may share."""
 
 
 class _Section(NamedTuple):

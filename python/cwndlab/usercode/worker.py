@@ -84,7 +84,7 @@ class WorkerRequest(Protocol):
         """Source files of the algorithms in use; the error message after a crash names them."""
 
     def answer(self, send: Send, /) -> object:
-        """Execute the request and return the final answer; `send` receives earlier parts of it."""
+        """Execute the request and return the final answer; pass earlier parts to `send`."""
 
 
 @dataclass(frozen=True, slots=True)

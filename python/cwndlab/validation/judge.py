@@ -4,7 +4,7 @@ For goodput and median RTT, the comparison uses the medians over repetitions. If
 by more than the bounds, the difference may still be due to chance: on some links, a first loss that
 occurs slightly earlier changes the whole run. The setting is then repeated with ten seeds in total,
 and the ranges of values are compared. If the ranges of simulator and kernel overlap, the verdict is
-"overlaps", with the share of runs in the common range; otherwise it is "differs".
+"overlaps", with the share of runs that lie in both ranges; otherwise it is "differs".
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Median of the simulator's values and median of the kernel's; NaN if none exist."""
+        """Median of the simulator's values and of the kernel's; NaN where there are no values."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -102,9 +102,9 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the common range of values of simulator and kernel.
+        """Fraction of runs whose values lie in both ranges: the simulator's and the kernel's.
 
-        The result is the smaller of the two fractions for goodput and RTT.
+        The result is the smaller of two fractions: the one for goodput and the one for RTT.
         """
         return min(self.pairs[name].common for name in _BOUNDS)
 

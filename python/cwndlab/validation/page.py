@@ -98,7 +98,7 @@ def number(value: float) -> str:
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict as text; for "overlaps", with the share of runs in the common range."""
+    """Return the verdict as text; "overlaps" includes the share of runs within both ranges."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"

@@ -53,7 +53,7 @@ class Replayed:
 def replayed(
     study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
 ) -> list[Replayed]:
-    """Record the kernel's calls of each algorithm on one link, and replay the calls.
+    """Record the kernel's calls of each algorithm on one link; replay them in the native build.
 
     Replays whose results are stored in `folder` are not repeated.
 

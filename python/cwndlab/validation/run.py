@@ -49,13 +49,14 @@ def validate(
     again: str = "the same study again",
     where: Backend | None = None,
 ) -> Validation:
-    """Execute the missing runs; store results in the subfolders `sim` and `kernel` (or `vm`).
+    """Execute the missing runs, and store results in the subfolders `sim` and `kernel` or `vm`.
 
     A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
     the distributions can be compared. If the kernel lacks an algorithm, cwndlab's implementation is
     loaded into the kernel for the runs. The simulator models the hosts by the preset `linux-tun`
-    (or `linux-tun-vm`) unless the study names other hosts. If the kernel runs in virtual machines,
-    the simulator uses the same buffer limits and the same random seeds.
+    unless the study names other hosts. If the kernel runs in virtual machines, the subfolder is
+    `vm`, the preset is `linux-tun-vm`, the simulator uses the buffer limits of these machines, and
+    all settings of a repetition share a seed.
 
     Args:
         study: the study to run.
@@ -107,7 +108,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return the study; each end without a host setting gets the host preset `host`."""
+    """Return the study with the host preset `host` at each end that has no host setting."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
@@ -147,7 +148,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return all tables in which a study can set links: the document, and levels of factors."""
+    """Return the tables that can set links: the document, and the levels of its factors."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

@@ -38,7 +38,7 @@ class Catalogue:
     """A list of all results below some folders; several threads can use the list."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Create a list of all results folders that are among `places` or inside these folders."""
+        """Create a list of all results folders: those in `places`, and those below them."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}

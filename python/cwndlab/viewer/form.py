@@ -68,7 +68,7 @@ def identity_in(text: str) -> str:
 
 
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study file that a form describes, the number of its runs, and its problems.
+    """Return the study file that a form describes, the number of runs, and the form's problems.
 
     The check compiles no code, starts no run and leaves no file behind.
     """

@@ -21,7 +21,10 @@ _MOST = 5_000
 
 
 class Kept:
-    """A cache file with a JSON value for each folder of results, valid until the folder changes."""
+    """A cache file with a JSON value for each folder of results.
+
+    The value is valid until the content of the folder changes.
+    """
 
     def __init__(self, file: str) -> None:
         """Read the cache file; treat a missing or damaged file as empty."""

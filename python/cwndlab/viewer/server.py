@@ -66,7 +66,7 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A server for results at the loopback address, which closes when its `with` block ends."""
+    """A server for results at the loopback address. It closes when its `with` block ends."""
 
     daemon_threads = True
     block_on_close = False
@@ -113,7 +113,7 @@ class ResultsServer(ThreadingHTTPServer):
             self._room.release()
 
     def handle_error(self, *_: object) -> None:
-        """Print nothing: such an error means that the client has closed its connection."""
+        """Print nothing: an error at this point means that the client has closed its connection."""
 
     def server_close(self) -> None:
         """Stop the computation of headlines, and close the server."""
