@@ -5,8 +5,9 @@ runs may take. Values that the draft omits or garbles come from the authors' fil
 (github.com/private-octopus/c4, sim_specs) and are listed as assumptions. The authors' hosts ran
 QUIC instead of Linux's TCP, so two tests are repeated under conditions that are closer to QUIC. The
 competing BBR is version 3, because the design of C4 cites draft-ietf-ccwg-bbr. The draft's tests of
-media are omitted, because they need QUIC's datagrams and priorities. This program prints a table in
-Markdown.
+media are omitted, because they need QUIC's datagrams and priorities. Three tests do not agree with
+the draft's own rules: with these rules, the authors' program misses them, too
+(docs/notes/2026-11-line-up.md). This program prints a table in Markdown.
 """
 
 from __future__ import annotations
@@ -62,12 +63,14 @@ def _changes(*steps: tuple[float, str]) -> list[dict[str, str]]:
     return [{"at": f"{at} s", "rate": rate} for at, rate in steps]
 
 
-def _pairs(other: str, short: float, long: float, last: float, wifi: float) -> list[Case]:
+def _pairs(
+    other: str, limits_s: tuple[float, float, float, float], short: str = "", wifi: str = ""
+) -> list[Case]:
     return [
-        Case(f"short, beside {other}", WIRE, 5, short, other, 10),
-        Case(f"long, beside {other}", WIRE, 20, long, other, 30),
-        Case(f"long, {other} 1 s later", SLOW, 10, last, other, 15, -1),
-        Case(f"bad Wi-Fi, 1 s after {other}", BAD_WIFI, 4, wifi, other, 10, 1),
+        Case(f"short, beside {other}", WIRE, 5, limits_s[0], other, 10, assumption=short),
+        Case(f"long, beside {other}", WIRE, 20, limits_s[1], other, 30),
+        Case(f"long, {other} 1 s later", SLOW, 10, limits_s[2], other, 15, -1),
+        Case(f"bad Wi-Fi, 1 s after {other}", BAD_WIFI, 4, limits_s[3], other, 10, 1, wifi),
     ]
 
 
@@ -153,7 +156,8 @@ CASES = [
         BAD_WIFI,
         4,
         4.3,
-        assumption="10 MB take 8 s at the 10 Mbit/s of the text; the file downloads 4 MB",
+        assumption="10 MB take 8 s at the 10 Mbit/s of the text; the file downloads 4 MB. By the "
+        "text's rule for delays, the authors' program needs 6.04 s",
     ),
     Case(
         "Wi-Fi suspension",
@@ -178,8 +182,17 @@ CASES = [
     Case("long, beside c4-00", WIRE, 20, 22.8, "c4-00", 30),
     Case("long, c4-00 1 s later", SLOW, 10, 22.2, "c4-00", 15, -1),
     Case("bad Wi-Fi, 1 s after c4-00", BAD_WIFI, 4, 13, "c4-00", 10, 1),
-    *_pairs("cubic", 6.7, 22.2, 22, 11),
-    *_pairs("bbr3", 6.7, 23, 23, 13.5),
+    *_pairs(
+        "cubic",
+        (6.7, 22.2, 22, 11),
+        wifi="the file requires 12.1 s; if the jitter differs from run to run, the authors' "
+        "program needs 15.65 s",
+    ),
+    *_pairs(
+        "bbr3",
+        (6.7, 23, 23, 13.5),
+        short="by the text's pacing of the initial phase, the authors' program needs 8.65 s",
+    ),
 ]
 
 
