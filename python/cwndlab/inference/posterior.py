@@ -167,10 +167,11 @@ class Posterior:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
         The measurement is compared both with the simulations near it and with new simulations on
-        the inferred links. The returned `excess` is the larger of the two deviations. The
-        measurement is compared with the nearby simulations of each family separately, and the
-        smallest of these deviations is used. Otherwise, simulations of several families could
-        together look like an explanation, although no family explains the measurement.
+        the inferred links; the returned `excess` is the larger of the two deviations. For the first
+        of the two, the measurement is compared with the nearby simulations of each family
+        separately, and the smallest deviation of any family is used: otherwise, simulations of
+        several families could together look like an explanation, although no family explains the
+        measurement.
         """
         measured = np.array(list(self.measured.values()))
         nearby = [

@@ -90,7 +90,7 @@ class Simulation:
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
-        """Return a study that simulates one drawn link."""
+        """Return a study that simulates one of the randomly drawn links."""
         family, point, number = draw
         return {
             "algorithm": algorithm,

@@ -105,11 +105,11 @@ def networks(
 
 
 def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None:
-    """Return the probability that an algorithm is nearly the best on a similar network.
+    """Return the probability that an algorithm is nearly the best on a network like the link.
 
     Args:
         utilities: mean utilities of shape (algorithms, networks); NaN if a run is missing.
-        runs: utilities of shape (algorithms, runs) on the link itself.
+        runs: utilities of shape (algorithms, runs) on the link.
         choice: row number of the algorithm.
     """
     weights = [1.0] * utilities.shape[1]

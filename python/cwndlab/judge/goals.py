@@ -167,7 +167,7 @@ CALL = Goal(
     "log_call_quality",
     None,
     0.0,
-    "no call was made (to make a call: advise --use call)",
+    "the runs contain no voice call (to add one: advise --use call)",
     ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
 )
 

@@ -96,7 +96,7 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add columns with the gains and costs of goals, which are logarithms of quantities in `flows`.
+    """Add a column for each gain and each cost that a goal weighs: the logarithm of a quantity.
 
     A column is not added if `flows` does not contain its quantity.
     """

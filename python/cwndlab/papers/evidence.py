@@ -189,7 +189,10 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identifier(name: str) -> str:
-    """Return a level's name for expressions: other characters than letters and digits become _."""
+    """Return the name by which a claim's expressions refer to a level of a factor.
+
+    Each character that is neither a letter nor a digit becomes `_`.
+    """
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first deciding part that has the claim's verdict; None if there is no such part."""
+        """The first part, apart from those marked as beside, with the claim's verdict; or None."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 

@@ -92,12 +92,12 @@ class Guard:
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        First, the period `now` is compared with the return `back`: if it exceeds a limit, there is
-        harm. Otherwise, it is compared with the geometric mean of the return and the earlier
-        periods `before`: if it exceeds 1.5 times a limit, there is harm, too. The second comparison
-        is necessary, because a queue that the tested algorithm left behind can disturb the start of
-        the return. If no connection carried enough data during the return, `now` is only compared
-        with the earlier periods: if it exceeds a limit, there is harm.
+        There is harm if the goodput, the RTT or the losses of the tested period `now` are worse
+        than those of the return `back` by more than a limit. If they are not, `now` is compared
+        with the geometric mean of the return and the earlier periods `before`, with 1.5 times each
+        limit, because a queue that the tested algorithm left behind can disturb the start of the
+        return. If no connection carried enough data during the return, `now` is only compared
+        with the earlier periods, with the limits themselves.
         """
         if not back.flows:
             return self.harm_of_period(now, before)
