@@ -148,14 +148,15 @@ impl SendBuffer {
     }
 
     /// `tcp_grow_skb`: moves data from the second unsent buffer into the first, until the first has
-    /// `wanted` bytes. A second buffer without data is released.
+    /// `wanted` bytes. A second buffer without data is released; its FIN moves to the first.
     pub(crate) fn fill_first(&mut self, snd_nxt: u32, wanted: u32) {
         let Some(first) = self.buffer_ends.iter().position(|end| after(*end, snd_nxt)) else {
             return;
         };
         let end = self.buffer_ends[first];
         let missing = wanted.saturating_sub(end.wrapping_sub(snd_nxt));
-        let next_end = self.buffer_ends.get(first + 1).copied().unwrap_or(self.write_seq);
+        let data_end = self.write_seq.wrapping_sub(self.is_fin_queued.into());
+        let next_end = self.buffer_ends.get(first + 1).copied().unwrap_or(data_end);
         let moved = missing.min(next_end.wrapping_sub(end));
         let new_end = end.wrapping_add(moved);
         if new_end == next_end {
@@ -582,6 +583,19 @@ mod tests {
         assert_eq!(buffer.buffer_end(1), None);
         assert_eq!(buffer.in_tail(1), 28 * 1_448);
         assert_eq!(buffer.queued_bytes, queued_bytes - u64::from(buffer.overhead_bytes));
+    }
+
+    #[test]
+    fn a_buffer_that_takes_all_data_of_the_last_one_takes_its_fin() {
+        let mut buffer = buffer(1_000_000);
+        buffer.is_shared = true;
+        assert_eq!(buffer.take(1_448, 1, 1_448), 1_448);
+        assert_eq!(buffer.take_into_tail(1_448, 1_448, 1, 1_448), 1_448);
+        buffer.is_fin_queued = true;
+        buffer.write_seq += 1;
+        buffer.fill_first(1, 2 * 1_448);
+        assert_eq!(buffer.buffer_end(1), None);
+        assert_eq!(buffer.unsent(1), 2 * 1_448);
     }
 
     #[test]
