@@ -3,7 +3,8 @@
 Errors that users can fix are reported by a message and an exit status.
 
 Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
-invalid, or the machine lacks something that the command needs; 130, the user stopped the command.
+invalid, or the machine lacks something that the command needs; 130 or 143, Ctrl-C or SIGTERM
+stopped the command.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ from cwndlab.errors import CwndlabError, InterruptedStudyError, file_failure
 
 if TYPE_CHECKING:
     from typing import TextIO
-
-STATUS_INTERRUPTED = 130
 
 
 def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001  click calls it so
@@ -83,7 +82,9 @@ def main(arguments: list[str] | None = None) -> None:
             status = status or 1
     # Do not wait for threads that are blocked in the network or in compiled code: they would
     # return to an interpreter that has ended.
-    if status == STATUS_INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
+    if status == interruption.exit_status() or any(
+        thread.daemon for thread in threading.enumerate()
+    ):
         os._exit(status)
     gc.freeze()  # skips the garbage collection at exit, which would take a quarter of a second
     sys.exit(status)
@@ -122,9 +123,10 @@ def run(arguments: list[str]) -> int:
     except BaseException as error:
         is_stopped = interruption.is_asked() or isinstance(error, click.Abort | KeyboardInterrupt)
         interruption.arrived()
-        if is_stopped and not isinstance(error, InterruptedStudyError):
-            _complain("stopped")
-            return STATUS_INTERRUPTED
+        if is_stopped:
+            is_study = isinstance(error, InterruptedStudyError)
+            _complain(_between_words(str(error)) if is_study else "stopped")
+            return interruption.exit_status()
         if isinstance(error, SystemExit) and _has_lost_its_reader(error, out):
             _discard(out)
             return 0

@@ -1,4 +1,6 @@
-"""Make sure that Ctrl-C ends the command, even if a library swallows the exception.
+"""Make sure that Ctrl-C or SIGTERM ends the command, even if a library swallows the exception.
+
+Both signals end a command in the same way: finished work is kept, and nothing is left behind.
 
 Python raises `KeyboardInterrupt` at the point that the main thread has reached, even in a callback
 of compiled code. Some compiled code clears the exception (pydantic-core, when it looks for
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
 _AGAIN_S = 0.02
 
 _is_listening = False
-_is_asked = False
+_asked_by: int | None = None
+"""The signal that ends the command."""
 
 
 class Interruption(KeyboardInterrupt):
-    """The exception that the user's Ctrl-C raises, and that `cwndlab.cli.run` must catch."""
+    """The exception that Ctrl-C or SIGTERM raises, and that `cwndlab.cli.run` must catch."""
 
     def __del__(self) -> None:
         if _is_listening:
@@ -30,34 +33,41 @@ class Interruption(KeyboardInterrupt):
 
 
 def listen() -> None:
-    """Raise `Interruption` when the user presses Ctrl-C.
+    """Raise `Interruption` at Ctrl-C or SIGTERM.
 
     If a library swallows the exception, this module raises it again until `arrived` is called.
     """
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     _is_listening = True
-    signal.signal(signal.SIGALRM, _interrupt)
-    signal.signal(signal.SIGINT, _interrupt)
+    for number in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
 
 
 def arrived() -> None:
-    """Stop raising `Interruption`, so that another Ctrl-C ends the process."""
+    """Stop raising `Interruption`, so that another signal ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def is_asked() -> bool:
-    """Return whether the user has pressed Ctrl-C, even if a library swallowed the exception."""
-    return _is_asked
+    """Return whether a signal asked to stop, even if a library swallowed the exception."""
+    return _asked_by is not None
 
 
-def _interrupt(_signal: int, frame: FrameType | None) -> None:
-    global _is_asked  # noqa: PLW0603  a process has one SIGINT, too
+def exit_status() -> int:
+    """Return the exit status of a stopped command: 143 after SIGTERM, 130 otherwise."""
+    return 128 + (_asked_by or signal.SIGINT)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _asked_by  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
-        _is_asked = True
+        if number != signal.SIGALRM:
+            _asked_by = number
         if _is_importing_polars(frame):
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
             return

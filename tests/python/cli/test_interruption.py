@@ -39,10 +39,12 @@ COMMANDS = {
 }
 
 
-def interrupted(process: subprocess.Popen[str]) -> tuple[float, str]:
+def interrupted(
+    process: subprocess.Popen[str], by: signal.Signals = signal.SIGINT
+) -> tuple[float, str]:
     """Interrupt a process; return its remaining time and its messages."""
     began_s = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(by)
     _, err = process.communicate(timeout=60)
     return time.monotonic() - began_s, err
 
@@ -59,14 +61,17 @@ def limit_s() -> float:
     return AT_ONCE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_ends_a_command_at_once_and_says_what_is_safe(name: str, tmp_path: Path) -> None:
+def test_a_signal_ends_a_command_at_once_and_says_what_is_safe(
+    name: str, by: signal.Signals, tmp_path: Path
+) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     process = start(tmp_path, "-m", "cwndlab", *COMMANDS[name])
     assert is_soon(lambda: any(tmp_path.glob("results/*/manifest.json")))
     time.sleep(random.Random().uniform(0.3, 1.5))  # noqa: S311  no secret
-    took_s, err = interrupted(process)
-    assert process.returncode == 130
+    took_s, err = interrupted(process, by)
+    assert process.returncode == 128 + by
     assert err.splitlines()[-1].startswith("stopped")
     assert took_s < limit_s(), err
 
