@@ -239,11 +239,16 @@ class Results:
         usual = BASELINE if question is None else question.baseline
         found = answers(self, wanted, baseline=baseline or usual, knowledge=known)
         if found is None:
-            msg = f"{self.path}: no run has a result"
-            raise ResultsError(msg)
+            raise self.lack_of_results()
         if baseline is not None:
             check_baseline(found, baseline)
         return found
+
+    def lack_of_results(self) -> ResultsError:
+        """Return the error that no run has a result, with the place of the reasons."""
+        failed = self.path / "failed"
+        reasons = f"; {failed} contains the reasons" if failed.is_dir() else ""
+        return ResultsError(f"{self.path}: no run has a result{reasons}")
 
     @property
     def plot(self) -> Plotter:

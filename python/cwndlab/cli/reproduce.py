@@ -118,7 +118,8 @@ def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: b
     with completed(loaded, folder, where, f"`{again}`") as done:
         print_comparisons(done)
         print_claims(done)
-        click.echo(reported(done, None, is_quick=is_quick))
+        if not done.flows().is_empty():
+            click.echo(reported(done, None, is_quick=is_quick))
 
 
 def find_study(name: str) -> Path:

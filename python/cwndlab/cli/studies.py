@@ -114,7 +114,8 @@ def run_command(  # noqa: PLR0913  one argument per option
             print_frame(done.runs(), output_format)
         else:
             print_comparisons(done)
-            say("", f"  {command_line('cwndlab', 'report', done.path)} writes a report")
+            if not done.flows().is_empty():
+                say("", f"  {command_line('cwndlab', 'report', done.path)} writes a report")
             if is_captured:
                 say(f"  captures: {done.path / 'files'}/*/capture.pcap")
 

@@ -113,6 +113,8 @@ def answers(
     Decisions for simulated networks also state how often earlier advice for the same class of
     networks agreed with measurements.
     """
+    if results.flows().is_empty():
+        return None
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
         return None

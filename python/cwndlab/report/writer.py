@@ -83,7 +83,8 @@ def write_report(
         smallest_effect: smallest relative difference that is not negligible.
 
     Raises:
-        ResultsError: the folder of the report cannot be written, or its disk is full.
+        ResultsError: no run has a result; or the report's folder cannot be written, or its disk is
+            full.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = context_of(results, smallest_effect=smallest_effect)
@@ -93,6 +94,8 @@ def write_report(
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
     """Return the input of a report: the results, and further runs in subfolders of the results."""
+    if results.flows().is_empty():
+        raise results.lack_of_results()
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(

@@ -352,6 +352,21 @@ def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
     )
 
 
+def test_results_without_a_finished_run_are_refused_with_the_place_of_the_reasons(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    Path("mine.toml").write_text(re.sub(r"algorithm = \[.*\]", 'algorithm = ["fails"]', STUDY))
+    status, out, _ = run("run", "mine.toml")
+    assert status == 1
+    assert "cwndlab report" not in out
+    for arguments in (("report",), ("pack",), ("advise", "--results")):
+        status, _, err = run(*arguments, "results/mine")
+        assert (status, err) == (
+            2,
+            "results/mine: no run has a result; results/mine/failed contains the reasons\n",
+        )
+
+
 def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, str, str]]) -> None:
     run("run", "mine.toml")
     for name in ("manifest.json", ".manifest.json"):
