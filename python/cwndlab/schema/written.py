@@ -256,7 +256,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key in study files that corresponds to the SI model's field at `location`."""
+    """Return the key in study files for the field at `location` of a model in SI units."""
     path: KeyPath = ()
     models = [model]
     for part in location:

@@ -110,8 +110,8 @@ def conduct(
         log: file to which each finished period is written.
         network: network on which the periods are measured.
         limits: limits beyond which a period is harmful.
-        on_period: function that is called after each period and after each return, with the period
-            and the number of periods left.
+        on_period: function that is called after each period, and after each return to the baseline
+            within a period, with the result and the number of periods left.
     """
     guarded = _Guarded(prediction, network, Guard(limits or Guardrails()))
     periods = log.read()
