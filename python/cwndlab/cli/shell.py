@@ -86,7 +86,7 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
     \b
       cwndlab shell --link lte-typical -- curl -O http://example.org/file
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
-      cwndlab shell --watch        # in another terminal: show rate, delay and queue
+      cwndlab shell --watch      # in another terminal: show rate, delay and queue
 
     COMMAND reaches other hosts through an HTTP proxy, whose address is in environment variables of
     COMMAND. The variable $CWNDLAB_HOST contains the address of this machine. COMMAND reaches this

@@ -129,8 +129,7 @@ class StudyModel(Model):
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="length of the warm-up at the start of each flow; statistics exclude the "
-        "warm-up",
+        description="length of the warm-up at the start of each flow; statistics exclude it",
     )
     begin_within: DurationText = Field(
         default=0,

@@ -289,7 +289,7 @@ def test_files_come_out_of_the_machine_and_nothing_keeps_its_processor_awake(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"answer": "ran", "report": {"cpu_pct": 41.2}}, r"41 % of the virtual .* limit: 30 %"),
+        ({"answer": "ran", "report": {"cpu_pct": 41.2}}, r"41 % of the virtual .*limit: 30 %"),
         ({"answer": "refused", "message": "flows[0].x: no"}, r"flows\[0\]\.x: no"),
     ],
 )
