@@ -28,12 +28,12 @@ const TOO_LATE: Duration = Duration::from_micros(200);
 /// Maximum wait while incoming packets do not wake the loop: everything that departs within
 /// [`SPAN`] has been written, and a later frame may be held for [`PATIENCE`].
 const LONGEST_BUSY_WAIT: Duration = Duration::from_nanos(PATIENCE.as_nanos() + SPAN.as_nanos());
-/// Time before a departure from which the loop no longer sleeps, because a sleep ends some
-/// microseconds late.
-const VIGIL: Duration = Duration::from_micros(40);
-/// The loop sleeps until a departure that follows the last one sooner than this: it never spends
-/// more than [`VIGIL`] out of this time without sleep.
-const RARE: Duration = Duration::from_millis(1);
+/// A sleep ends this long before the departure that it waits for, because sleeps end some
+/// microseconds late; the loop polls for the rest of the time.
+const LEAD: Duration = Duration::from_micros(40);
+/// Distance from the last departure at and above which [`LEAD`] applies, so that it never takes
+/// more than 4 % of the time.
+const SPARSE: Duration = Duration::from_millis(1);
 /// Maximum wait in all other cases, so that the loop notices a stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
@@ -207,8 +207,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
             let (poll, most) = if has_slept {
                 (&nothing, most.min(LONGEST_BUSY_WAIT))
-            } else if self.keeps_awake && next >= self.last_departure + RARE {
-                (&packets, most.saturating_sub(VIGIL).min(LONGEST_WAIT))
+            } else if self.keeps_awake && next >= self.last_departure + SPARSE {
+                (&packets, most.saturating_sub(LEAD).min(LONGEST_WAIT))
             } else {
                 (&packets, most.min(LONGEST_WAIT))
             };

@@ -11,7 +11,6 @@ from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
 from cwndlab.api.spending import DRAWS_AT_LEAST, Times
 from cwndlab.api.study import Study
-from cwndlab.errors import ResultsError
 from cwndlab.judge.answer import CLASS, Knowledge, answers
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
 from cwndlab.judge.evidence import Draws, draws_of_link, draws_of_population, write_draws
@@ -21,6 +20,7 @@ from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
 from cwndlab.judge.uses import use_named
 from cwndlab.resolve.queues import rate_of
+from cwndlab.results.folder import no_result
 from cwndlab.results.lock import naming_failures
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
@@ -84,8 +84,7 @@ class Inquiry:
         alone = Knowledge(weights=question.weights_of_users())
         found = answers(results, self.goal, baseline=self.baseline, knowledge=alone)
         if found is None:
-            msg = f"{self.folder}: no run has a result"
-            raise ResultsError(msg)
+            raise no_result(self.folder)
         return results, found
 
     def _question(self) -> Question:

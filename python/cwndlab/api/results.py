@@ -17,7 +17,7 @@ from cwndlab.judge.limits import limits
 from cwndlab.judge.question import read_question
 from cwndlab.resolve.queues import narrowest_queue
 from cwndlab.results.compaction import shown_labels
-from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder
+from cwndlab.results.folder import IMPORT_FILE, MATRIX, Folder, no_result
 from cwndlab.results.metrics import run_metrics
 from cwndlab.results.tables import MEASURED_TABLES, TABLES, read_parquet, scan_parquet
 from cwndlab.study.definition import StudyDefinition
@@ -239,16 +239,10 @@ class Results:
         usual = BASELINE if question is None else question.baseline
         found = answers(self, wanted, baseline=baseline or usual, knowledge=known)
         if found is None:
-            raise self.lack_of_results()
+            raise no_result(self.path)
         if baseline is not None:
             check_baseline(found, baseline)
         return found
-
-    def lack_of_results(self) -> ResultsError:
-        """Return the error that no run has a result, with the place of the reasons."""
-        failed = self.path / "failed"
-        reasons = f"; {failed} contains the reasons" if failed.is_dir() else ""
-        return ResultsError(f"{self.path}: no run has a result{reasons}")
 
     @property
     def plot(self) -> Plotter:

@@ -31,6 +31,7 @@ from cwndlab.report.sections.methods import METHODS
 from cwndlab.report.sections.overview import OVERVIEW
 from cwndlab.report.sections.paper import paper_sections
 from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE
+from cwndlab.results.folder import no_result
 from cwndlab.results.lock import naming_failures
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def write_report(
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
     """Return the input of a report: the results, and further runs in subfolders of the results."""
     if results.flows().is_empty():
-        raise results.lack_of_results()
+        raise no_result(results.path)
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(

@@ -229,3 +229,10 @@ def _results_within(path: Path) -> Path | None:
         )
     except OSError:
         return None
+
+
+def no_result(folder: Path) -> ResultsError:
+    """Return the error that no run in this folder has a result, with the place of the reasons."""
+    failed = folder / "failed"
+    reasons = f"; {failed} contains the reasons" if failed.is_dir() else ""
+    return ResultsError(f"{folder}: no run has a result{reasons}")
