@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import select
 import subprocess
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from cwndlab.backends.kernel.lines import JsonLines
 from cwndlab.errors import KernelRunError
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 REMEDY = "in a clone, run: make setup"
 _NAME = "cwndlab-testbed"
-_LOOK_AGAIN_S = 0.5
 
 
 def helper_path() -> Path | None:
@@ -97,7 +95,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
             bufsize=0,
             process_group=0,  # Ctrl-C interrupts the command, but not the helper
         )
-        self._pending = b""
+        self._lines = JsonLines(self._process)
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -111,12 +109,8 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
             KernelRunError: the helper cannot execute the request; the message states the reason.
         """
         with contextlib.suppress(BrokenPipeError):  # the error below contains the exit status
-            pipe = _pipe(self._process.stdin)
-            rest = memoryview(json.dumps(request).encode() + b"\n")
-            while rest:
-                rest = rest[pipe.write(rest) :]
-        while line := self._line():
-            answer: dict[str, Any] = json.loads(line)
+            self._lines.write(request)
+        while (answer := self._lines.read()) is not None:
             match answer.pop("answer"):
                 case "waiting":
                     waiting(answer["owner"])
@@ -130,34 +124,11 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         )
         raise KernelRunError(msg)
 
-    def _line(self) -> bytes:
-        """Read the next line from the helper process; return "" if the process has ended."""
-        pipe = _pipe(self._process.stdout)
-        parts = [self._pending]
-        while b"\n" not in parts[-1]:
-            # Once Polars is imported, SIGINT does not end a system call: wait with a timeout.
-            if not select.select([pipe], [], [], _LOOK_AGAIN_S)[0]:
-                continue
-            part = os.read(pipe.fileno(), 1 << 20)
-            if not part:
-                return b""
-            parts.append(part)
-        line, _, self._pending = b"".join(parts).partition(b"\n")
-        return line
-
     def close(self) -> None:
         """Kill the helper process, even during a request."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            _pipe(pipe).close()
+        self._lines.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:
-        msg = "the helper was started without a pipe to its standard input or output"
-        raise AssertionError(msg)
-    return pipe
