@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import struct
 import tarfile
 import tempfile
 import threading
@@ -39,19 +40,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QEMU = """#!/usr/bin/env python3
-# What QEMU would do: boots and saves its state if it has a monitor, otherwise answers.
-import io, os, re, sys, tarfile, time
+# What QEMU would do: without a state, boots and saves its state on request; otherwise answers.
+import io, json, os, re, sys, tarfile, time
 if "--version" in sys.argv:
     print("QEMU made up")
     sys.exit()
 given = dict(zip(sys.argv[1:], sys.argv[2:]))
-open(FOLDER + "/log", "a").write("boot\\n" if "-monitor" in given else "run\\n")
-if "-monitor" in given:
+def say(**message):
+    print(json.dumps(message), flush=True)
+def ask(wanted):
+    for line in sys.stdin:
+        command = json.loads(line)
+        if command["execute"] == "query-migrate":
+            is_full = os.path.exists(FOLDER + "/full")
+            say(**{"return": {"status": "failed", "error-desc": "no space"} if is_full
+                   else {"status": "completed"}})
+        elif command["execute"] == "query-status":
+            say(**{"return": {"status": "guest-panicked"}})
+        else:
+            say(**{"return": {}})
+        if command["execute"] == wanted:
+            return command["arguments"]
+say(QMP={})
+ask("qmp_capabilities")
+open(FOLDER + "/log", "a").write("run\\n" if "-incoming" in given else "boot\\n")
+if "-incoming" not in given:
     with open(given["-serial"].removeprefix("file:"), "w") as console:
         console.write('ready: {"answer":"ran"}\\n')
-    wanted = re.search("exec:cat > ([^\\"]*)", sys.stdin.read())[1]
-    open(wanted, "w").write("the state")
-elif os.path.exists(FOLDER + "/hangs"):
+    say(event="GUEST_PANICKED")
+    say(event="STOP")
+    wanted = ask("migrate")["uri"].removeprefix("exec:cat > ")
+    open(wanted, "wb").write(bytes.fromhex(STATE))
+    ask("")
+    sys.exit()
+ask("cont")
+if os.path.exists(FOLDER + "/hangs"):
     time.sleep(60)
 elif os.path.exists(FOLDER + "/dies"):
     print("it died of that", file=sys.stderr)
@@ -63,6 +86,11 @@ else:
         member.size = len(answer)
         archive.addfile(member, io.BytesIO(answer))
 """
+
+
+def state(bias_ns: int, instructions: int) -> bytes:
+    """Return the part of a saved state that contains QEMU's clock."""
+    return b"\x05\x0ctimer/icount" + struct.pack(">Iqq", 1, bias_ns, instructions)
 
 
 def package(path: Path, release: str, names: tuple[str, ...] = ("tun", "qemu_fw_cfg")) -> Path:
@@ -98,7 +126,8 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip("the helper was not built")
     folder = tmp_path / "programs"
     folder.mkdir()
-    program = QEMU.replace("FOLDER", repr(str(folder)))
+    saved = state(5_000_000_007, 4_000_000_000).hex()
+    program = QEMU.replace("FOLDER", repr(str(folder))).replace("STATE", repr(saved))
     for name, text in (("qemu-system-x86_64", program), ("busybox", "static")):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
@@ -211,16 +240,26 @@ def test_a_kernel_boots_once_and_again_if_its_snapshot_is_damaged(
     VirtualMachine(kernel).run({"do": "run"})
     assert (qemu / "log").read_text().split() == ["boot", "run", "run"]
     (snapshot,) = cache.glob("*/snapshot-*")
-    assert snapshot.read_text() == "the state"
+    assert snapshot.read_bytes() == state(9_000_000_007, 0)
     snapshot.write_text("another")
     machine = VirtualMachine(kernel)
     assert (qemu / "log").read_text().split()[-1] == "boot"
     (snapshot,) = cache.glob("*/snapshot-*")
-    assert snapshot.read_text() == "the state"
+    assert snapshot.read_bytes() == state(9_000_000_007, 0)
     snapshot.unlink()  # as another version of cwndlab does
     assert machine.run({"do": "run"}) == {"answer": b'{"answer": "ran"}'}
     assert (qemu / "log").read_text().split()[-2:] == ["boot", "run"]
     assert not list(images.iterdir())
+
+
+def test_a_state_that_could_not_be_saved_is_not_kept(
+    tmp_path: Path, cache: Path, qemu: Path
+) -> None:
+    kernel = add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64"))
+    (qemu / "full").touch()
+    with pytest.raises(KernelRunError, match="could not be saved: no space"):
+        VirtualMachine(kernel)
+    assert not list(cache.glob("*/snapshot-*"))
 
 
 @pytest.mark.usefixtures("cache")

@@ -1,6 +1,7 @@
 #!/bin/busybox sh
-# First process of a measured kernel. What happens before "ready" is in the snapshot that every run
-# begins with; the run's request comes by the firmware's configuration, which a snapshot has not.
+# First process of a measured kernel. What happens before the machine stops is in the snapshot with
+# which every run begins. The run's request is in the firmware's configuration, which is not part of
+# a snapshot.
 /bin/busybox mkdir -p /proc /sys /dev /run/lock /tmp /out
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -19,12 +20,12 @@ cat /warm-up >&3
 head -n 1 <&4 >/run/warm
 echo "ready: $(cat /run/warm)" | cut -c 1-300 >/dev/ttyS0
 
+# When timers of the first run have expired, stop the machine: report a panic by its port, 0x505.
+sleep 1
+printf '\001' | dd of=/dev/port bs=1 seek=1285 2>/dev/null
+
+insmod /modules/qemu_fw_cfg.ko
 request=/sys/firmware/qemu_fw_cfg/by_name/opt/cwndlab/request/raw
-until [ -e $request ]; do
-	sleep 1
-	rmmod qemu_fw_cfg 2>/dev/null
-	insmod /modules/qemu_fw_cfg.ko
-done
 busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $2 + $3 + $4 + $5 + $6 + $7 + $8; exit }' /proc/stat; }
 mkdir /run/asked
 zcat <$request | tar xf - -C /run/asked

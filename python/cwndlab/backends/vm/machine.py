@@ -17,8 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cwndlab.backends.kernel.process import REMEDY, helper_path
 from cwndlab.backends.vm.archive import first_file_system
+from cwndlab.backends.vm.monitor import OPTIONS, Monitor
 from cwndlab.backends.vm.packages import CONFIGURATION
 from cwndlab.backends.vm.request import packed_request
+from cwndlab.backends.vm.state import count_from_zero
 from cwndlab.errors import KernelRunError
 from cwndlab.kernel.helper import HELPER_REMEDY
 from cwndlab.kernel.helper import helper_path as loader_path
@@ -39,6 +41,15 @@ _COMMAND_LINE = (
     "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1 clearcpuid=112 "
     "psi=0 init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off lsm= apparmor=0"
 )
+# One instruction takes 1 ns, and an idle machine jumps to its next timer.
+_CLOCK = "shift=0,sleep=off"
+# Two threads of QEMU read and advance this clock. The thread of devices can find the processor
+# halted before the processor's thread has counted its last instructions; then the clock jumps too
+# far, by up to 65 us. If a run is recorded, a lock prevents it (QEMU, replay_mutex). The record
+# itself is not needed.
+_LOCKED_CLOCK = f"{_CLOCK},rr=record,rrfile=/dev/null"
+# The guest stops itself by reporting a panic: QEMU then stops at that instruction.
+_STOPS_ITSELF = ("-action", "panic=pause")
 _MEMORY_MIB = 768
 _DISK_BYTES = 2 << 30  # a sparse file: only written blocks take space on the host
 _FIRST = ("tun",)
@@ -108,7 +119,7 @@ class VirtualMachine:
         self._kernel = kernel
         self._initial = first_file_system(_guest_files(kernel.release, files))
         told = subprocess.run([QEMU, "--version"], check=True, capture_output=True)  # noqa: S603
-        hardware = json.dumps([*_hardware(), _COMMAND_LINE]).encode()
+        hardware = json.dumps([*_hardware(), _CLOCK, _COMMAND_LINE]).encode()
         parts = (files["vmlinuz"], self._initial, told.stdout, hardware)
         digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
         self._name = f"snapshot-{digest.hexdigest()[:16]}"
@@ -140,23 +151,26 @@ class VirtualMachine:
             initial.flush()
             disk.truncate(_DISK_BYTES)
             here = f"/proc/{os.getpid()}/fd/{snapshot.fileno()}"
-            with self._start(initial, disk, console, ["-monitor", "stdio"]) as process:
+            options = [*_STOPS_ITSELF, "-icount", _CLOCK]
+            with self._start(initial, disk, console, options) as process:
                 late = threading.Timer(_BOOT_S, process.kill)
                 late.start()
                 try:
-                    if not _is_ready(process, console):
-                        raise self._failure(console, is_booted=False)
-                    process.communicate(
-                        b"migrate_set_parameter max-bandwidth 100G\n"
-                        b'migrate "exec:cat > %s"\nquit\n' % here.encode()
-                    )
+                    self._save(process, console, here)
                 finally:
                     late.cancel()
                     process.kill()
+            count_from_zero(snapshot)
             path = self._kernel.folder / f"{self._name}.{_digest(Path(here))}"
             # The path is absolute, but os.link follows links only if a descriptor is given, too.
             os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
             return path
+
+    def _save(self, process: subprocess.Popen[bytes], console: IO[bytes], file: str) -> None:
+        monitor = Monitor(process)
+        if not (monitor.wait_until_stopped() and _is_ready(console)):
+            raise self._failure(console, is_booted=False)
+        monitor.save(file)
 
     def _saved_state(self) -> IO[bytes]:
         """Open the saved state; boot again if another version of cwndlab has removed it."""
@@ -194,13 +208,16 @@ class VirtualMachine:
             initial.flush()
             disk.truncate(_DISK_BYTES)
             options = ["-fw_cfg", f"name=opt/cwndlab/request,file={_path(asked)}"]
-            options += ["-incoming", f"fd:{snapshot.fileno()}"]
-            process = self._start(initial, disk, console, options, asked, snapshot)
-            with self._changing:
-                self._running.add(process)
-                if self.is_closed:
+            options += ["-incoming", f"fd:{snapshot.fileno()}", "-icount", _LOCKED_CLOCK]
+            with self._start(initial, disk, console, options, asked, snapshot) as process:
+                with self._changing:
+                    self._running.add(process)
+                    if self.is_closed:
+                        process.kill()
+                try:
+                    Monitor(process).resume()
+                except KernelRunError:  # the console states the reason
                     process.kill()
-            process.wait()
             with self._changing:
                 self._running.discard(process)
             files = _left(disk)
@@ -225,14 +242,22 @@ class VirtualMachine:
     ) -> subprocess.Popen[bytes]:
         """Start QEMU; the operating system kills QEMU when this thread ends."""
         files = [initial, disk, console, *passed]
-        command = [str(helper_path()), "with-parent", str(os.getpid()), QEMU, *_hardware()]
+        command = [
+            str(helper_path()),
+            "with-parent",
+            str(os.getpid()),
+            QEMU,
+            *_hardware(),
+            *OPTIONS,
+        ]
         command += ["-kernel", str(self._kernel.image), "-append", _COMMAND_LINE]
         command += ["-initrd", _path(initial), "-serial", f"file:{_path(console)}"]
         command += ["-drive", f"file={_path(disk)},format=raw,if=virtio,cache=unsafe", *options]
         return subprocess.Popen(  # noqa: S603  our own command
             command,
-            stdin=subprocess.PIPE if "stdio" in options else subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
             stderr=console,
             pass_fds=[file.fileno() for file in files],
             process_group=0,  # Ctrl-C interrupts the command, but not QEMU
@@ -248,9 +273,9 @@ class VirtualMachine:
 
 def _hardware() -> list[str]:
     return [
-        *("-M", "pc", "-accel", "tcg,tb-size=128", "-icount", "shift=0,sleep=off", "-smp", "1"),
+        *("-M", "pc", "-accel", "tcg,tb-size=128", "-smp", "1"),
         *("-m", str(_MEMORY_MIB), "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"),
-        *("-rtc", "base=2026-01-01,clock=vm"),
+        *("-rtc", "base=2026-01-01,clock=vm", "-device", "pvpanic"),
     ]
 
 
@@ -287,13 +312,9 @@ def _guest_files(release: str, kernel: Mapping[str, bytes]) -> dict[str, bytes]:
     return files
 
 
-def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
-    """Wait until the machine is ready; return False if the machine or its first run failed."""
-    while "ready: " not in (text := _text(console)):
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.1)
-            return False
-    return '"answer":"ran"' in text.partition("ready: ")[2]
+def _is_ready(console: IO[bytes]) -> bool:
+    """Return whether the guest has booted and its first run has succeeded."""
+    return '"answer":"ran"' in _text(console).partition("ready: ")[2]
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
