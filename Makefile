@@ -179,7 +179,7 @@ bench-presets: $(STAMPS)/core ## simulated seconds and segments per CPU second o
 bench-peers: $(STAMPS)/packages ## the same dumbbell in ns-2, if installed, and in cwndlab, with ratios
 	@$(PYTHON) bench/peers.py $(ARGS)
 
-bench-scale: $(STAMPS)/packages ## many flows, fast paths and short runs
+bench-scale: $(STAMPS)/packages ## many flows, fast links and short runs
 	@$(PYTHON) bench/scale.py $(ARGS)
 
 bench-verdicts: $(STAMPS)/core ## compare decisions with the truth on all presets; ARGS=--traces FOLDER

@@ -1,7 +1,7 @@
-"""Measure the cost of many flows, fast paths and short runs; exit with 1 above a bar.
+"""Measure the cost of many flows, fast links and short runs; exit with 1 if one is too high.
 
 The program measures three costs: instructions per segment with many flows, relative to one flow,
-from the difference between two run lengths; memory per packet in flight of a run on a fast path;
+from the difference between two run lengths; memory per packet in flight of a run on a fast link;
 and the CPU time of a run of zero length, which reads its scenario, builds its path and flows, and
 creates its tables.
 """

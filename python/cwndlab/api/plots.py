@@ -90,7 +90,7 @@ class Plotter:
         return where
 
     def box(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw box plots of a column's values over runs, with the mean as a cross."""
+        """Draw a box plot of a column for each algorithm, with the mean as a cross."""
         comparison = self._measured(column, factors)
         where = self._axes(axes)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}

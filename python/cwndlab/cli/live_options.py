@@ -146,7 +146,7 @@ class LiveOptions:
     labels: tuple[str, ...]
     radio_log: Path | None
     outage: int
-    """Time without data that counts as an outage, in nanoseconds."""
+    """An interval without data counts as an outage if it lasts at least this many nanoseconds."""
     retries: int
     patience: int
     """Longest time for which an unreachable server is retried, in nanoseconds."""

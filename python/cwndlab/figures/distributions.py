@@ -59,7 +59,8 @@ def plot_box(
 ) -> None:
     """Draw a box for each algorithm: quartiles, whiskers to 1.5 IQR, and the mean as a cross.
 
-    Fewer than five values are drawn as points, because a box would be misleading.
+    If there are fewer than five values, they are drawn as points, because a box would be
+    misleading.
     """
     styles = styles_of(values)
     with house_style():

@@ -81,7 +81,7 @@ class Simulation:
         names: Sequence[str],
         most_mbit_s: float | None = None,
     ) -> Floats:
-        """Return the statistics in `names` for each drawn link; missing statistics are NaN.
+        """Return the statistics in `names` for each link in `draws`; missing statistics are NaN.
 
         All statistics of a link are NaN if its goodput in the first seconds exceeds `most_mbit_s`.
         """
@@ -132,7 +132,7 @@ def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_scenarios(texts: list[str]) -> list[Simulated | None]:
-    """Run scenarios, and return the first flow of each; None if a scenario failed."""
+    """Run scenarios; return the first flow of each, or None for a scenario that failed."""
     found: list[Simulated | None] = []
     while texts:
         tables = core.run_many(texts, {})

@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Map titles, such as "machine" or "computing time", to texts about how the runs were made."""
+    """Return how the runs were made, as a text for each title ("machine", "computing time")."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("runs computed with cwndlab", "cwndlab"),

@@ -38,13 +38,14 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Convert a factor's path to its path in the document, which has a table of parameters."""
+        """Convert the path of a factor (`algorithm.parameters.beta`) to a path in the document."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
                 if algorithm is None:
                     message = (
-                        "the flows share no algorithm; vary the parameters of one flow instead"
+                        "the study sets no common algorithm for its flows; vary the parameters of "
+                        "one flow instead"
                     )
                     raise FieldError(origin, message)
                 return ("parameters", algorithm, name)

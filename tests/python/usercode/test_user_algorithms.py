@@ -245,7 +245,7 @@ def test_a_wrong_parameter_is_told_with_its_place(
 
 
 def test_a_parameter_path_needs_an_algorithm(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="the flows share no algorithm"):
+    with pytest.raises(StudyError, match="the study sets no common algorithm"):
         cw.Study(
             link=LINK,
             flow=[{"algorithm": "cubic"}],

@@ -48,12 +48,12 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` contains the algorithms to load for runs, by their names in the kernel.
+        `programs` maps names in the kernel to the algorithms to load for runs.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
         self.calls = b""
-        """Recorded calls of the last run; empty if none of the run's algorithms records calls."""
+        """Record of the calls of hooks in the last run; empty if no algorithm records them."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -107,7 +107,7 @@ def _sysctls(text: bytes) -> dict[str, list[int]]:
 
 
 class GuestNames(KernelNames):
-    """Finds the names of algorithms in a stock kernel, and the algorithms that must be loaded."""
+    """Finds the kernel names of a scenario's algorithms, and collects the algorithms to load."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """Create an object that finds names in `kernel`.
@@ -118,7 +118,7 @@ class GuestNames(KernelNames):
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
-        """The algorithms that are loaded for runs, by their names in the kernel."""
+        """Maps names in the kernel to the algorithms that are loaded for runs."""
 
     def _is_ours(self, asked: str) -> bool:
         if asked.startswith(OURS):

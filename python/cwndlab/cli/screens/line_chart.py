@@ -47,7 +47,7 @@ def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str
 
 
 def strip(times: Sequence[float], symbols: Sequence[str], end: float) -> str:
-    """Return a line in which each symbol is repeated until the time of the next symbol."""
+    """Return a line of text in which each symbol is repeated until the time of the next symbol."""
     line = [" "] * WIDTH
     for n, (begin, symbol) in enumerate(zip(times, symbols, strict=True)):
         until = times[n + 1] if n + 1 < len(times) else end

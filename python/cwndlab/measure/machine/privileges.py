@@ -60,7 +60,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
     """Drop root: run this thread, and threads that it starts, as `user`; keep CAP_NET_ADMIN.
 
     Raises:
-        PrivilegeError: the system refuses the switch.
+        PrivilegeError: the system refuses to drop the privileges.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     has_net_admin = bool(_permitted(libc) & 1 << _NET_ADMIN)

@@ -1,4 +1,4 @@
-"""Send datagrams at a fixed rate; count loss, reordering and jitter (RFC 3550 section 6.4.1)."""
+"""Send datagrams at a fixed rate; measure loss, reordering and jitter (RFC 3550 section 6.4.1)."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ class Attach(Model):
 class TakeTurn(Model):
     """Request for the turn to measure; the turn lasts until the session ends.
 
-    The answer contains the number of clients `ahead`; if other clients are ahead, the server
-    answers after some seconds.
+    The answer contains the number of clients `ahead`. If it is not 0, the server answers after
+    some seconds, and the client sends the request again.
     """
 
     do: Literal["turn"] = "turn"
@@ -154,9 +154,9 @@ class Trains(Model):
     first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
     """Size in bytes of the first packet of each train, without UDP and IP headers."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
-    """Size in bytes of the further packets of each train, without UDP and IP headers."""
+    """Size in bytes of each packet of a train after the first, without UDP and IP headers."""
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """Size in bytes of the further packets of each train, with UDP and IP headers."""
+    """Size in bytes of each packet of a train after the first, with UDP and IP headers."""
     gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
     """For each train, the time in ns from its beginning to the beginning of the next train."""
 
@@ -219,7 +219,7 @@ def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
 
 
 def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:
-    """Return the key that signs all later lines of a control connection."""
+    """Return the key that signs a control connection's lines after the client's first line."""
     content = b"cwndlab session" + binding + server_nonce + client_nonce
     return hmac.digest(token.encode(), content, "sha256")
 

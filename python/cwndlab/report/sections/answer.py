@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the values that are inserted into the page template for a decision, by name."""
+    """Return the names and values with which a decision fills the page template."""
     return {
         "decision": decision,
         "headline": headline(decision),
