@@ -45,7 +45,7 @@ class LedgerEntry:
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
-    """Description of the harm to users that ended the trial early; empty if there was no harm."""
+    """Description of the harm for which the trial was ended early; empty if there was no harm."""
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None

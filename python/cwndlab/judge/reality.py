@@ -122,7 +122,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Add up the agreements over several classes of networks; count each class only once."""
+    """Add up the checked and the agreeing cases of several classes; count each class only once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

@@ -36,7 +36,7 @@ _COMPRESSED = {".parquet", ".png", ".gz"}
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
-    """Write an archive with results, report and all other files; return the archive's path.
+    """Write an archive of results, with report, methods, citations and figures; return its path.
 
     Args:
         results: the results to pack.

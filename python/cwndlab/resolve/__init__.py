@@ -57,7 +57,7 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
     Args:
         study: the study.
         folder: the folder to which paths of traces and algorithms are relative.
-        references: the algorithm files that the study refers to, by name.
+        references: maps names of algorithms to the files to which the study refers.
 
     Raises:
         DocumentError: a value is missing, unknown or out of range; the error lists all

@@ -167,7 +167,7 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest mean rate from the start of one train to that of the next, in bits per second."""
+        """Highest mean rate between the starts of two successive trains, in bits per second."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
