@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change from `theirs` to `ours` (logarithms), and a 95 % interval."""
+    """Return the relative change from `theirs` to `ours`, both logarithms, and a 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -294,7 +294,7 @@ def queue_size(
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
         server_ns: one-way delay between link and server; the default queue limit ignores it.
-        mean_bits_per_sec: mean rate of each trace, by the name with which the link refers to it.
+        mean_bits_per_sec: maps the name of each trace, as written in the link, to its mean rate.
     """
     rates = dict(mean_bits_per_sec)
     size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)
@@ -302,7 +302,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return the key path and the text of each cell or Wi-Fi value that is not a default."""
+    """Return key path and text of each value of a cellular or Wi-Fi link that is not a default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 

@@ -235,7 +235,7 @@ def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study keys of a network; add a duration and random starts unless they are set."""
+    """Return the study keys of a network, and those keys of `_times` that it does not set."""
     return {**_times(level["link"], "downlink"), **level}
 
 

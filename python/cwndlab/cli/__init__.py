@@ -147,7 +147,7 @@ def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
 
 
 def _status_of(error: BaseException) -> int | None:
-    """Print an error and return its exit status; return None if the user cannot fix the error."""
+    """If the user can fix an error, print it and return its exit status; otherwise, return None."""
     if isinstance(error, click.ClickException):
         with contextlib.suppress(OSError):
             error.show()

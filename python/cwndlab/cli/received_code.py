@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Mark a results folder as trusted if its study uses C files, which the user has just named."""
+    """If a study uses C files, mark its results folder as trusted: the user has just named them."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 

@@ -60,7 +60,7 @@ _ADJUSTING = (
     "low_second",
     "high_second",
 )
-"""Names of those summary statistics of the flow with which a regression corrects predictions."""
+"""Names of those summary statistics that a regression uses to correct predictions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def is_deterministic(self) -> bool:
-        """True if each algorithm had the same goodput in all of several repetitions."""
+        """True if there are several repetitions and no algorithm's goodput varies between them."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]

@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Maps each key of a link that determines other keys to the paths of those other keys."""
+"""Maps a link's key to the paths of the other keys that its value determines."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -51,7 +51,7 @@ class Relative(Basis):
 
 
 class RangesFile(Model):
-    """Content of `data/ranges.toml`: ranges for hosts, and for links that define no ranges."""
+    """Content of `data/ranges.toml`: ranges for values of hosts, and of links without ranges."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -121,7 +121,7 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """Return those keys of a link whose values are assumptions, and all numbers of the link.
+    """Return those keys of a link whose values are assumptions, and all numbers in its description.
 
     Args:
         link: the link in the form used in study files. If the link sets a key in addition to its

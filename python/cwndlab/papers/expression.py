@@ -62,7 +62,7 @@ class Expression:
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
         """Return the value of the expression.
 
-        `values` contains the values of each cell, as arrays of equal shapes.
+        `values` contains the values of each table cell, as arrays of equal shapes.
 
         Raises:
             ValueError: the expression has several values, or a function has too few arguments.

@@ -1,4 +1,4 @@
-"""Read TOML files as models; error messages name the file, line, key and remedy."""
+"""Read TOML files as Pydantic models; error messages name the file, line, key and remedy."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ SI = TypeVar("SI", bound=Model)
 
 
 def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI:
-    """Convert the value at `key` to its SI model.
+    """Convert the value at `key` from its written form to the SI model `model`.
 
     Args:
         value: the value as written.
@@ -256,7 +256,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key in study files for the field at `location` of a model in SI units."""
+    """Return the key in study files for the field at `location` of the SI model `model`."""
     path: KeyPath = ()
     models = [model]
     for part in location:

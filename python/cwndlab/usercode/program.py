@@ -57,8 +57,8 @@ class Program:
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
     may_share: bool = True
-    """False if the first translation unit must not contain a variable that all connections and runs
-    share; a program with such a variable is refused."""
+    """Whether the first translation unit may contain a variable that all connections and runs
+    share. If False, a program with such a variable is refused."""
 
     @property
     def sha256(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FOLDER = "/run/asked"
 CALLS = "calls"
-"""Name of the file in `/out` that contains the recorded calls."""
+"""Name of the file in `/out` that contains the recorded calls of an algorithm's hooks."""
 
 
 def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:

@@ -79,7 +79,7 @@ def _effects(
 
 
 def _sentences(table: MethodTable) -> list[str]:
-    """Return sentences on the method's effect, the algorithm's effect, and their interaction."""
+    """Return sentences on the effects of transfer method and algorithm, and their interaction."""
     says = [_most("method", table.of_methods, table.methods[0])]
     if table.of_algorithms:
         first = next(name for name in table.algorithms if name not in table.of_algorithms)
