@@ -140,7 +140,7 @@ class Inquiry:
         return {**base, "factors": {"draw": levels}}, kept
 
     def try_coexistence(self) -> None:
-        """Run every algorithm together with a CUBIC flow and with a flow of the same algorithm.
+        """In separate runs, let every algorithm compete with CUBIC and with itself.
 
         The results are stored in a subfolder. For a population, the runs use the network of the
         class with the largest weight.

@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the measured duration after the warm-up and, from a receiver's file, the goodput."""
+    """Return the test's duration after the warm-up and, from a receiver's file, the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

@@ -53,7 +53,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return about how many links are simulated for a number of families and of rounds."""
+    """Return about how many links are simulated for `families` families in `rounds` rounds."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)

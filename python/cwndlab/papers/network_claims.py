@@ -104,7 +104,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the values of a part of a claim on the inferred networks; None if runs are missing."""
+    """Return the value of a claim's part on each inferred network; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

@@ -313,7 +313,7 @@ def payload_mbit_s(rate_mbit_s: float = RATE_MBIT_S) -> float:
 
 
 def check_phases(phases: tuple[str, ...], wanted: tuple[str, ...], file: str) -> None:
-    """Raise an error if an algorithm does not report all phases of the draft.
+    """Raise an error if an algorithm does not report all phases in `wanted`.
 
     Raises:
         AlgorithmError: phases are missing; the message names the missing phases.

@@ -90,7 +90,7 @@ def _sentences(table: MethodTable) -> list[str]:
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(
             f"The effects of method and algorithm interact: the goodput of {name} with "
-            f"{method} differs by {own} from the product of both effects."
+            f"{method} differs by {own} from the goodput that these effects predict."
         )
     elif table.own:
         says.append("These runs show no clear interaction between method and algorithm.")
