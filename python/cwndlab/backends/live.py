@@ -83,7 +83,7 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs; with an iperf3 server, their keys are not those for `cwndlab serve`.
+        """Return the runs; with an iperf3 server, each has another key than with `cwndlab serve`.
 
         Raises:
             StudyError: the study has a simulated link, no place is selected although the study has
@@ -184,7 +184,8 @@ class LiveExecutor:
                 yield Note(f"the next measuring period begins {chosen.at:%A %d %B, %H:%M}")
                 self._sleep_until(chosen.at)
             else:
-                yield Note(f"{plural(len(missing), 'run')} left for other places or times of day")
+                count = plural(len(missing), "run")
+                yield Note(f"{count} still to be measured at other places or times of day")
                 return
 
     def _sleep_until(self, at: datetime) -> None:

@@ -96,7 +96,7 @@ class Fit:
         return self.posterior.estimates(self.check.widening)
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights.
+        """Draw links in proportion to their probability, so that all drawn links count equally.
 
         If the links do not explain the measurement, the spread of the links is increased.
         """

@@ -23,8 +23,8 @@ UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
 The limit is below 1 because the measurement is compared with simulations that were selected for
-being near it. In a test with 60 known wires, no excess was above 0.87
-(docs/notes/2026-11-inference.md).
+being near it. In a test with 60 simulated wired links of the assumed family, no excess was above
+0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
@@ -127,9 +127,9 @@ class Member:
         return found
 
     def draw(self, count: int, widening: float) -> list[Floats]:
-        """Draw links with equal weights by systematic resampling, and widen their spread.
+        """Draw links in proportion to their weights (systematic resampling); widen their spread.
 
-        `widening` is the factor by which the spread is multiplied.
+        `widening` is the factor by which the spread of the links is multiplied.
         """
         places = (np.arange(count) + 0.5) / count
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
@@ -213,9 +213,9 @@ class Posterior:
         return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
     def _near(self, members: Sequence[Member]) -> Floats:
-        """Draw links that were simulated near the measurement, and return their statistics.
+        """Draw some of the simulations near the measurement, and return their statistics.
 
-        The probability that a link is drawn is proportional to the link's weight.
+        The probability that a simulation is drawn is proportional to the weight of its link.
         """
         if not members:
             return self.replicates
@@ -228,7 +228,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights, from each family in proportion to its probability."""
+        """Draw links, from each family in proportion to its probability; all count equally."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)

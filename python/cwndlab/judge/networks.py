@@ -65,7 +65,7 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """How good a recommendation for a link is on networks that are similar to this link."""
+    """How well a recommendation for a link works on networks that are similar to this link."""
 
     draws: int
     is_good: float

@@ -34,7 +34,7 @@ value is half of the usual idle time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
 """Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
 because it may be too short for two reasons: a clock or a sending time was wrong, or other traffic
-had made the link busy before a pair, and delays are shorter on a busy link."""
+before a pair had put the link into its busy state, which shortens delays."""
 _FASTER_MS = 0.2
 """Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
 receiver's timers."""

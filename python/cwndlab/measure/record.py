@@ -157,7 +157,7 @@ def warnings_of(recording: Recording) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class PacketSize:
-    """Size in bytes of the packets that fill a path, with and without UDP and IP headers."""
+    """Size in bytes of the largest packets on a path, with and without UDP and IP headers."""
 
     packet_bytes: int
     payload_bytes: int

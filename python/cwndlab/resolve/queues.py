@@ -77,7 +77,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the limit of the slowest wired link with a queue limit in a direction, or None."""
+    """Return the queue limit of a direction's slowest wired link that has a limit, or None."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace file, and the name that scenarios use for its content."""
+    """A trace file that has been read; scenarios refer to it by a hash of its content."""
 
     path: Path
     original: bytes  # content of the file

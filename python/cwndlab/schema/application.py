@@ -276,7 +276,7 @@ def _written(model: type[Model]) -> type[Model]:
         return form
     description = (
         "name of the SFTP client, which determines the size of a request and the maximum number "
-        f"of requests without an answer: {', '.join(sftp_clients())}"
+        f"of outstanding requests: {', '.join(sftp_clients())}"
     )
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)

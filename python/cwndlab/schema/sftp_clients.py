@@ -1,6 +1,6 @@
 """List SFTP clients, with the settings that determine their speed, and sources for the settings.
 
-The settings are the size of a request, and the maximum number of requests without an answer.
+The settings are the size of a request, and the maximum number of outstanding requests.
 """
 
 from __future__ import annotations

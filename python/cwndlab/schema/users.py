@@ -33,7 +33,7 @@ def _filled(value: Filled) -> Filled:
 
 
 class WrittenClass(Basis):
-    """Users with similar networks; `source` or `invented` states the origin of their weight."""
+    """Users with similar networks. `source` or `invented` states where the weight comes from."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(
         description="name of this class of users in results"

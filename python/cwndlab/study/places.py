@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """The source of a study (a file or a call), which determines how messages name a place."""
+    """The source of a study, a file or a call; messages name the place of a problem in it."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message that states the place of a problem, the value there, and the problem."""

@@ -52,7 +52,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
     record: Mapping[str, Any] = _SAMPLES | {"ack_trace": True}
 
     def __init__(self) -> None:
-        """Create the object for the process that runs algorithms given as files."""
+        """Prepare the process that runs algorithms for which a file is given."""
         self._process = WorkerProcess()
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Executes runs on a stock kernel in a virtual machine; equal runs give equal results."""
+    """Executes runs, which are deterministic, on a stock kernel in a virtual machine."""
 
     attempts = 3
 
