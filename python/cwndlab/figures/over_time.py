@@ -89,7 +89,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure with a panel for each algorithm's window and slow-start threshold."""
+    """Return a figure of window and slow-start threshold, with one panel for each algorithm."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True

@@ -184,7 +184,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the values that differ negligibly from the best, and let the y axis show them all."""
+    """Let the y axis show all values, and shade those that differ negligibly from the best."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)

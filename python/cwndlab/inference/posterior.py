@@ -296,7 +296,7 @@ def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
     """Return the content of a users file with one user for each drawn link, all of equal weight."""
-    note = "Links inferred from a measurement by cwndlab link fit."
+    note = "Links that cwndlab link fit inferred from a measurement."
     if widening > 1:
         note += (
             " These links do not fully explain the measurement; therefore the spread of their "

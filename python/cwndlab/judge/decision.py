@@ -129,8 +129,8 @@ class Decision:
     queue: QueueSize | None = None
     """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the first recommended algorithm in competition with CUBIC flows and with its own
-    flows."""
+    """Results of the first recommended algorithm in competition with CUBIC flows, and with other
+    flows of the same algorithm."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision concerns a single network."""
     is_measured: bool = False

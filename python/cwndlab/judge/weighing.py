@@ -48,7 +48,7 @@ class ClassView:
 
 @dataclass(frozen=True, slots=True)
 class WeightTurn:
-    """The weight of a class of users beyond which another algorithm is recommended."""
+    """Weight of a class of users; beyond this weight, another algorithm is recommended."""
 
     name: str
     weight: float

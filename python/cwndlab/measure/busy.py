@@ -57,7 +57,7 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of packets, sent in one direction to an idle link; both packets of each pair arrived.
+    """Pairs of packets, sent in one direction while the link was idle; all packets arrived.
 
     All times are in ms.
     """

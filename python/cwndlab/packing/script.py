@@ -233,7 +233,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """Write the code that draws a bar, a box or a band as an outline in data coordinates."""
+    """Write the code that draws a filled bar, box or band from its outline in data coordinates."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()

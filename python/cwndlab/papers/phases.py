@@ -48,7 +48,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The saw-tooth of a congestion window, described by means over consecutive loss episodes."""
+    """The saw-tooth of a congestion window, averaged over consecutive loss episodes."""
 
     period_s: float
     variation: float

@@ -100,7 +100,7 @@ class Preset(Model):
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """Return the paths of assumed values that have neither a range nor a `[fixed]` entry."""
+        """Return the key paths of assumed values that have no range and no `[fixed]` entry."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}

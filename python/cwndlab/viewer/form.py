@@ -150,7 +150,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(factors: object) -> dict[str, Any]:
-    """Check and return the factors of a form: a list of values for each path to a key."""
+    """Check and return the factors of a form, which map each varied key to a list of values."""
     if not isinstance(factors, dict):
         msg = "factors: this key must be a table; write the study as TOML text instead"
         raise CwndlabError(msg)
