@@ -51,7 +51,7 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged, because the simulator uses the keys of the study."""
+        """Return the runs unchanged, because simulated runs keep their keys (identifiers)."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:

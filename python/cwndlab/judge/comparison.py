@@ -84,8 +84,8 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test, with a column `contestant` for the algorithm or variant.
 
-    Flows in the opposite direction to the study's are included only if their sender ran the
-    algorithm under test.
+    If `direction` is opposite to the study's, only flows whose sender ran the algorithm under test
+    are returned.
     """
     if flows.is_empty():
         return flows

@@ -99,7 +99,7 @@ FAIRNESS = Goal(
     "log_jain_index",
     None,
     0.0,
-    "each algorithm ran alone; add flows (compare --flows 2)",
+    "each algorithm had only one flow per run; add flows (compare --flows 2)",
 )
 FAIRNESS_TO_CUBIC = Goal(
     "fairness-to-cubic",

@@ -78,7 +78,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule with one threshold or choice that says when to use another algorithm."""
+    """A rule to use another algorithm above or below a threshold, or for one choice of a key."""
 
     other: int
     side: Side

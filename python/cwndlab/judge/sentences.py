@@ -45,7 +45,7 @@ the headline also names a safer algorithm."""
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the table of certainty: a probability and its meaning."""
+    """One of the lines that state how certain an answer is: a probability and its meaning."""
 
     name: str
     value: str
@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _unpaired(decision: Decision) -> str:
-    """Return a sentence on algorithms with no repetition in common with the best, or ""."""
+    """Return a sentence on algorithms that share no repetition with the best; empty if none."""
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
-    """Return a table of finished, missing, failed and disturbed runs of a study."""
+    """Return a table that counts finished, missing, failed and disturbed runs of a study."""
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()

@@ -55,7 +55,7 @@ class PaperPlan(Model):
 
 @dataclass(frozen=True, slots=True)
 class PossibleNetworks:
-    """Networks that were drawn at random from the ranges of a plan, and the study to run them."""
+    """Networks drawn at random from the ranges of a plan, and the study that simulates them."""
 
     plan: PaperPlan
     keys: tuple[Key, ...]

@@ -17,7 +17,7 @@ from cwndlab.report.context import Context, Setting
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a section of a report: its HTML, its charts and its figures."""
+    """The content of a section: HTML, charts in the HTML, and figures in separate files."""
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -94,7 +94,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows to the table; `runs` contains the rows of their runs in the list of runs."""
+        """Add rows to the table; `runs` is the part of the run list with the runs of these rows."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)

@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers the keys of runs; runs of the study are numbered by their position in its list.
+    """Assigns numbers to the keys of runs; a run of the study gets its position in the run list.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
     its rank in sorted order.

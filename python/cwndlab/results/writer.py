@@ -134,7 +134,7 @@ class Writer:
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Write files to the folder in one atomic step, except files that have not changed."""
+        """Write those files that are new or have changed to the folder in one atomic step."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -281,7 +281,7 @@ class Writer:
         self._tidy(folder)
 
     def _mend(self, folder: Folder) -> None:
-        """Mark runs whose rows were in damaged files as unfinished."""
+        """Mark runs as unfinished if their rows were in damaged files."""
         entries = []
         if HISTORY in self.damaged:
             flows = [part for part in folder.parts("flows") if part.name not in self.damaged]

@@ -95,10 +95,10 @@ class Bar:
     def __init__(
         self, title: str, total: int, done: int, console: Console, units: str = "runs"
     ) -> None:
-        """Create a bar that fits the width of the terminal.
+        """Create a progress display that fits the width of the terminal.
 
         The number of `units` and the remaining time are always shown. In a narrow terminal, first
-        the description of the last run is left out, then the bar, and then the end of the title.
+        the description of the last run is left out, then the bar itself, then the end of the title.
         """
         needed = 2 * len(str(total)) + len(f"/ {units} 0:00:00 ")
         short = _cut(title, max(1, min(_TITLE_WIDTH, console.width - needed - 1)))
@@ -188,7 +188,7 @@ class Lines:
 
 
 def tell(text: str) -> None:
-    """Print a message on standard error, apart from the progress display."""
+    """Print a message on standard error, separately from the progress display."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 

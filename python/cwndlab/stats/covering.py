@@ -71,7 +71,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the relative difference between two geometric means, with an interval from pairs."""
+    """Return the relative difference of two geometric means over run pairs, with its interval."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -79,8 +79,11 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Upper limit for half of the width of an interval of logarithms: exp(50), a factor of 5e21. The
-limit prevents an overflow of the exponential function."""
+"""Upper limit for half of the width of an interval of logarithms.
+
+The limit corresponds to a factor of exp(50), or 5e21. It prevents an overflow of the exponential
+function.
+"""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:

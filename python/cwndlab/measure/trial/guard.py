@@ -29,9 +29,9 @@ docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
 """Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
-the baseline: the outcome of the return that checks the period, and the outcome of earlier periods.
-The factor is above 1, because the conditions of the network may have changed since the earlier
-periods."""
+the baseline: the outcome of the return to the baseline after the period, and the outcome of earlier
+periods. The factor is above 1, because the conditions of the network may have changed since the
+earlier periods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class _MixRow:
     share: str
     starved: str
     harms: tuple[str, ...]
-    """Harm to throughput, delay, completion time and loss, each with the acceptable harm."""
+    """Harm in terms of throughput, delay, completion time and loss, with the acceptable harm."""
 
 
 def _coexistence(context: Context) -> Content | None:
