@@ -203,7 +203,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Map each column of the list of runs to its name in results; names in `own` get a prefix."""
+    """Map each column of the run list to its name in results: with a prefix if `own` has it too."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 
