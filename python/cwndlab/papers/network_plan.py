@@ -108,7 +108,7 @@ def possible_networks(
 
 def _link_of(study: StudyDefinition) -> Link:
     if study.model.link is None:
-        msg = f"{study.id}: the network can be inferred only if all variants use one link"
+        msg = f"{study.id}: the network can be inferred only if all variants use the same link"
         raise LinkError(msg)
     return study.model.link
 

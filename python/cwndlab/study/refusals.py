@@ -46,7 +46,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the study's key for a refused wire of a chain, or for a setting of a radio link."""
+    """Return the study's key for a refused part of a chain: a wire or a setting of a radio link."""
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]

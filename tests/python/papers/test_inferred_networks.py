@@ -197,7 +197,7 @@ def test_every_network_of_a_plan_is_a_study_that_can_be_run() -> None:
 def test_a_study_without_a_link_for_all_variants_is_refused() -> None:
     study = Study.load(paper_studies()["lte-4g-vaasa-2013"])
     plan = load_plan("nr-5g-vaasa-2023")
-    with pytest.raises(LinkError, match="only if all variants use one link"):
+    with pytest.raises(LinkError, match="only if all variants use the same link"):
         possible_networks(plan, study)
 
 
