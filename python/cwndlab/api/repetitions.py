@@ -20,7 +20,7 @@ algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
-    """Resolve a link that is given as text or as a table.
+    """Convert a link, given as text or as a table, to a network path.
 
     Relative paths refer to the current folder.
 

@@ -201,7 +201,7 @@ class Results:
         return narrowest_queue(found.scenario.path, found.traces, found.server_ns, direction)
 
     def _resolved(self, cell: Mapping[str, object]) -> Resolved | None:
-        """Return the part of the study with the given factor values; None for imported results."""
+        """Return the first scenario with the given factor values; None for imported results."""
         if self.imported is not None:
             return None
         cells = (each for each in self.study.cells if cell.items() <= each.labels.items())
@@ -364,7 +364,7 @@ class Results:
         return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return, for each factor, the name of its column in a table that has the columns `own`."""
+        """Return, for each factor, its column's name in a table whose own columns are `own`."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return how many tables, figures, numbers and claims of a paper are reproduced, as text."""
+    """Return, as text, how many tables, figures, numbers and claims of a paper are reproduced."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [

@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return the style of an algorithm; the same unknown name always gets the same style."""
+    """Return the style of an algorithm; if it has none, a style that depends only on its name."""
     known = _known(name)
     if known is not None:
         return known

@@ -133,7 +133,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the runs of each candidate: with the neighbour, with the candidate itself, and alone.
+    """Return the runs of each candidate: against the neighbour, against itself, and alone.
 
     For the mix `PLAIN`, there are additional runs in which the neighbour sends short files.
     """
@@ -223,7 +223,11 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run in which one flow of `algorithm` sends alone, with the queue of `mix`."""
+    """Return the run in which one flow of `algorithm` sends alone.
+
+    The queue size, and the round-trip time and user of the flow, are those of the neighbour in
+    `mix`.
+    """
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
@@ -255,7 +259,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the keys of the link that `mix` changes, with their new values."""
+    """Return the link's keys that `mix` changes, with their new values."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

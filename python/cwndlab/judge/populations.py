@@ -49,7 +49,7 @@ class Class:
     weight_source: str
     """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
-    """Study keys that the runs of this class of users set: maps each key's path to its value."""
+    """Maps the path of each study key that is set for this class of users to the key's value."""
     is_invented: bool = True
     """True if no publication or data set supports the weight or a part of the weight."""
 
@@ -151,7 +151,7 @@ def expand(
 def networks_of_draws(
     population: Population, draws: int, seed: int
 ) -> list[list[tuple[dict[str, Any], float]]]:
-    """Return the networks of each draw: named levels of a study's factor, with their weights.
+    """Return, for each draw, its networks (named levels of a study's factor) and their weights.
 
     If the classes are classes of users, a draw has one network for each class. If the classes are
     estimates of one network, a draw has one network, which comes from one of the estimates; the
@@ -215,7 +215,7 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
 
 
 def _with_absolute_paths(link: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
-    """Return the link with absolute file paths; relative paths refer to the population's file."""
+    """Return the link with absolute file paths; relative paths in `link` start at `folder`."""
     table = dict(parse_spec(link) if isinstance(link, str) else link)
     preset = table.get("preset")
     keys = [key for key in _FILES_OF_LINKS if key in table]

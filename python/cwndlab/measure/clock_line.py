@@ -9,9 +9,9 @@ the smallest of all these delays is as large as possible. With this line, the sm
 same in both directions: half of the smallest round-trip time.
 
 If the true smallest delays of the two directions differ, the estimated delays of one direction are
-too large, and those of the opposite direction are too small, both by half of this difference. The
-difference cannot be measured without synchronised clocks. The sum of the delays of both directions,
-and the changes of the delays, are right nevertheless.
+too large, and those of the opposite direction are too small, both by half of this difference. This
+difference between the directions cannot be measured without synchronised clocks. The sum of the
+delays of both directions, and the changes of the delays, are right nevertheless.
 """
 
 from __future__ import annotations

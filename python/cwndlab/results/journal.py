@@ -101,7 +101,7 @@ class Journal:
         return begin + _PREFIX.size + len(text)
 
     def sync(self) -> None:
-        """Write all records that were appended so far to disk."""
+        """Sync the log: all records that were appended so far are then on disk."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

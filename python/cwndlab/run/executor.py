@@ -101,7 +101,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message that does not concern a single run, with files that are stored with the results."""
+    """A message about no particular run, and files that are stored with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -215,7 +215,7 @@ class Compute:
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run the task in the process that received the request, and return its batch."""
+        """Run the requested task in the process that received the request; return its batch."""
         return compute([self.task], self.objects, take=send)
 
 

@@ -51,7 +51,11 @@ def path_lines(facts: Sequence[Fact]) -> list[str]:
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Return lines that describe a study; settings of several combinations appear only once."""
+    """Return lines that describe a study.
+
+    If several combinations of levels have the same path, or the same flows, the description of
+    this path or of these flows appears only once.
+    """
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -303,7 +307,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """Return a note that a queue has its default size, which is in bandwidth-delay products."""
+    """Return a note with the default size of a queue, in bandwidth-delay products."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 

@@ -55,7 +55,7 @@ class Started:
         self._children: dict[Path, _Child] = {}
 
     def start(self, form: Mapping[str, Any]) -> Path:
-        """Write the study of a form to a file, start the study, and return its results folder.
+        """Write the study that `form` describes to a file, start it, and return its results folder.
 
         Raises:
             CwndlabError: `cwndlab run` refuses the study; the message states the reason.

@@ -230,7 +230,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """Return the signal values of the technologies in use, preferring the newest technology."""
+    """Return each signal value from the newest technology in use that reports this value."""
     order = [
         name
         for name, words in (

@@ -102,7 +102,7 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Combine the outcomes of the parts into which returns to the baseline divide a period.
+    """Combine the outcomes of a period's parts, between which the trial returned to the baseline.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the

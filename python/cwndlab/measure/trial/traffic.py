@@ -1,4 +1,4 @@
-"""Compute goodput, delay and losses in a period of a trial from a server's connections."""
+"""Compute, from a server's connections, goodput, delay and losses in a period of a trial."""
 
 from __future__ import annotations
 

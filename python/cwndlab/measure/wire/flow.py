@@ -147,7 +147,7 @@ class FlowEnd:
     def start(self, max_samples: int) -> None:
         """Start the flow.
 
-        Whenever there are `max_samples` samples, half of them are dropped.
+        Whenever there are `max_samples` samples, every other sample is dropped.
         """
         self._max_samples = max_samples
         self.began_ns = now_ns()
@@ -296,7 +296,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count bytes of the file; at the receiver, the transfer ends at the file's last byte."""
+        """Count `size` more bytes; a receiver records the time at which the file is complete."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:

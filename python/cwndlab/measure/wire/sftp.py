@@ -156,7 +156,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """Return a duplicate of the connection's descriptor, which the event loop uses and closes."""
+    """Return a duplicate of the connection's socket, for the event loop to use and close."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the number and the mean goodput of each flow that uses the algorithm `contestant`."""
+    """Return the ID and the mean goodput of each flow that uses the algorithm `contestant`."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []

@@ -30,7 +30,7 @@ _ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
 Printed = Mapping[str, Mapping[str, tuple[float, float]]]
-"""Maps each panel of a plot, and then each variant, to the range of the number that is printed."""
+"""Maps each panel of a plot, and then each variant, to the paper's number, given as a range."""
 
 
 def plots_section(paper: Paper) -> PageSection:
