@@ -117,7 +117,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
-    """Return `document` with the traffic of a use of the network, such as `video`."""
+    """Return `document` together with the study keys of `use`, such as its application."""
     if "application" in document:
         msg = "--bytes and --use both define the traffic of the flows; give only one of the two"
         raise click.UsageError(msg)

@@ -43,7 +43,7 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     "release",
     metavar="RELEASE",
     help="Linux release to run with --backend vm, such as 6.12.  [default: the highest "
-    "release that was added]",
+    "release in `cwndlab kernel list`]",
 )
 @format_option
 def conform_command(

@@ -50,8 +50,8 @@ any_backend_option = click.option(
 kernel_option = click.option(
     "--kernel",
     metavar="RELEASE",
-    help="Linux release to run with --backend vm, such as 6.1.  [default: the highest release that "
-    "was added]",
+    help="Linux release to run with --backend vm, such as 6.1.  [default: the highest release in "
+    "`cwndlab kernel list`]",
 )
 pcap_option = click.option(
     "--pcap",

@@ -127,7 +127,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, sum and maximum of all values so far; values are added array by array."""
+    """Number, sum and maximum of all values so far; `add` takes in the values of one array."""
 
     count: int = 0
     total: float = 0.0

@@ -119,7 +119,7 @@ def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the recommendations by distance to the server.
+    """Return the recommended algorithms for each class of distances to the server.
 
     The result is empty if this distance is not one of the randomly drawn properties.
     """
@@ -208,8 +208,8 @@ def draws_of_link(sample: Sample) -> Draws:
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
     """Return, as `Draws`, the networks that were drawn for a population.
 
-    Each entry of `levels` belongs to one draw, and maps the name of each network setting to its
-    weight.
+    Each entry of `levels` belongs to one draw, and maps the name of each network in this draw to
+    the weight of the network.
     """
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHUFFLES = 200
-"""Number of fits to copies of the paper's tables in which the variants' names are shuffled."""
+"""Number of times that the fit is repeated with the variants' names shuffled in the tables."""
 _SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
 _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
 
@@ -52,7 +52,7 @@ class TableNumber:
 
     @property
     def middle(self) -> float:
-        """The number that the paper prints, or the middle of its range."""
+        """The number that the paper prints, or the middle of the range that the paper prints."""
         return (self.low + self.high) / 2
 
 

@@ -21,7 +21,7 @@ def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the finite values in order, or `most` quantiles if there are more than `most`."""
+    """Return the finite values, sorted; if more than `most` are finite, return `most` quantiles."""
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

@@ -107,7 +107,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a table with a single file, a few thousand rows at a time."""
+        """Yield the rows of a table that is stored in one file, a few thousand rows at a time."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -232,7 +232,7 @@ def _results_within(path: Path) -> Path | None:
 
 
 def no_result(folder: Path) -> ResultsError:
-    """Return the error that no run in this folder has a result, with the place of the reasons."""
+    """Return the error that no run has a result; its message says where the reasons are."""
     failed = folder / "failed"
     reasons = f"; {failed} contains the reasons" if failed.is_dir() else ""
     return ResultsError(f"{folder}: no run has a result{reasons}")

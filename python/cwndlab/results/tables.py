@@ -161,7 +161,7 @@ def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return a table of `run` and `columns`. Cast each column to its type, and NaN to null."""
+    """Return a table: first `run`, then `columns`, each cast to its type, with NaN as null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

@@ -26,7 +26,7 @@ class Link:
     """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
-    """The keys of the link as written, with inner tables in canonical form: `{ kind = "iid" }`."""
+    """The keys that the user wrote; short forms are expanded: `{ kind = "iid", share = "1 %" }`."""
 
     @classmethod
     def read(cls, written: object) -> Link:

@@ -43,7 +43,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Convert a pydantic error; an error about a link becomes one error for each wrong key."""
+    """Convert a pydantic error to field errors; a wrong link gets one for each wrong key."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of a setting in which the medians of simulator and kernel differ by more
-than the bounds."""
+"""Total number of repetitions that a setting gets if the medians of simulator and kernel differ by
+more than the bounds."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models a host in a virtual machine."""
@@ -108,7 +108,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return the study with the host preset `host` at each end that has no host setting."""
+    """Return a copy of the study; each end without a host setting gets the host preset `host`."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)

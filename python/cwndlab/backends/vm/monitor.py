@@ -21,7 +21,7 @@ class Monitor:
     """The monitor of a QEMU process that was started with `OPTIONS`."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        """Begin to send commands."""
+        """Open the session: QEMU accepts other commands only after `qmp_capabilities`."""
         self._lines = JsonLines(process)
         self._ask("qmp_capabilities")
 
