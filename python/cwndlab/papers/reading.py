@@ -28,7 +28,7 @@ class WindowSeries:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The loss episodes that were found in the time series of the window."""
+        """The loss episodes that were found in the time series of the congestion window."""
         return find_episodes(self.times_s, self.windows_pkts)
 
 

@@ -18,7 +18,7 @@ _OBJECTS = {1, 6}  # STT_OBJECT, STT_TLS
 _UNINITIALISED_COMMON = 0xFFF2
 _FIRST_RESERVED = 0xFF00
 _ONCE = ".data.rel.ro"
-"""Prefix of the names of ELF sections that are written only when the object file is loaded."""
+"""Prefix of the names of ELF sections that are read-only after the object file is loaded."""
 _OURS = {"cc_description"}
 """Names of the variables in cc.h that connections may share."""
 
