@@ -28,7 +28,7 @@ class Times:
     draw_s: float
     """Time in seconds to run each algorithm once on one similar network for each class of users."""
     coexistence_s: float
-    """Time in seconds of all runs in which an algorithm competes with CUBIC or with itself."""
+    """Time in seconds for all runs in which an algorithm competes with CUBIC or with itself."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:

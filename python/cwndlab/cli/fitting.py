@@ -227,7 +227,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that propose the next measurement, or no lines if none would help much."""
+    """Return lines that propose the next measurement; none if no measurement would help much."""
     measured = {flow.algorithm for flow in found.flows}
     best = next_measurement(found.outcomes(CANDIDATES), measured)
     if best is None or not best.is_worthwhile:

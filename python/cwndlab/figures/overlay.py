@@ -65,7 +65,7 @@ def plot_windows(
     start_s: float = 0.0,
     stop_s: float = float("inf"),
 ) -> None:
-    """Draw the windows of several flows between two times."""
+    """Draw the congestion windows of several flows, from `start_s` to `stop_s`."""
     top = 0.0
     with house_style():
         for name, style in styles_of(lines).items():

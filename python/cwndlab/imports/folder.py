@@ -231,7 +231,7 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Set each run's algorithm to the one that the file's name states, or else its content.
+    """Set each run's algorithm to the one in the file's name or, if none, in the file's content.
 
     If the name and the content state different algorithms, the column `sent_by` contains the one in
     the content. The run is then not attributed to the algorithm in the file's name, and one of the

@@ -101,7 +101,7 @@ def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires on which CUBIC flows compete for a part of the time."""
+    """Return the family of wired links on which, during a part of the run, CUBIC flows compete."""
     return Family(
         "shared",
         "wire",

@@ -1,4 +1,4 @@
-"""Decide which algorithm is best, for each network setting and direction of data of a study."""
+"""Decide which algorithm is best for each network setting of a study, and each data direction."""
 
 from __future__ import annotations
 

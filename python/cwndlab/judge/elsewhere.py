@@ -49,7 +49,10 @@ def _condition(turn: Turn) -> str:
 
 
 def distances_sentence(decision: Decision) -> str:
-    """Return a sentence that recommends algorithms by distance to the server; empty if unknown."""
+    """Return a sentence that recommends algorithms for different distances to the server.
+
+    The sentence is empty if there is no recommendation for any distance.
+    """
     networks = decision.networks
     if networks is None or decision.is_alone:
         return ""
@@ -81,7 +84,7 @@ def _range_ms(distance: Distance) -> str:
 
 
 def safest_sentence(decision: Decision) -> str:
-    """Return a sentence on the safest algorithm on similar networks.
+    """Return a sentence that names the algorithm that is safest on similar networks.
 
     The sentence is empty unless this algorithm is clearly safer than the first recommended one.
     """

@@ -1,4 +1,4 @@
-"""Find out why cwndlab's results differ from a paper's, by changing one thing in the study.
+"""Change one thing in a study, to find out why cwndlab's results differ from a paper's.
 
 An experiment starts from a claim that does not hold. In the runs that test the claim, the
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
@@ -85,7 +85,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value to show: the one that the change moves farthest towards the value's bounds.
+        """The value to show: the one whose distance from its bounds the change reduces most.
 
         If some values are within their bounds with the change, only these values are considered.
         """
@@ -110,7 +110,7 @@ class TableTrial:
     change."""
     after: float
     within: float
-    """Tolerated relative difference between the numbers of cwndlab and of the paper in a cell."""
+    """Tolerated relative difference of cwndlab's number from the paper's in a cell of the table."""
 
     @property
     def subject(self) -> str:

@@ -85,7 +85,7 @@ class Judgement:
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """Text: the number of parts of the claim with each verdict, and any missing runs."""
+    """Text that says how many parts of the claim have each verdict, and what is missing."""
 
     @property
     def is_half_known(self) -> bool:
@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part, apart from those marked as beside, with the claim's verdict; or None."""
+        """The first part (without parts marked `is_beside`) with the claim's verdict; or None."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
@@ -217,7 +217,7 @@ def _found(
 
 
 class _Nothing:
-    """A source without numbers; replaces the paper's tables if only cwndlab's runs are judged."""
+    """Stands in for the paper's tables, without any values, if only cwndlab's runs are judged."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name

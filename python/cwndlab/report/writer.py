@@ -58,7 +58,7 @@ SECTIONS: Sections = (
 """The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its contents: each for one network setting, or for the whole study (None)."""
+"""A section, and its contents. Each is for one network setting or for the whole study (None)."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -109,7 +109,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
 
 
 def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
-    """Yield each figure of the report, with its path in the folder `figures/`, without suffix."""
+    """Yield each figure's path in `figures/`, without the file extension, and the figure."""
     context = context_of(results)
     yield from setting_figures(context)
     for _, contents in _build(context, _sections(results)):

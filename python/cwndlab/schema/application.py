@@ -1,4 +1,4 @@
-"""Define the applications of a flow, in whole SI units and in the form used in study files."""
+"""Define a flow's applications twice: with values in SI units, and as written in study files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns for strings in study files, with a remedy for strings that do not match a pattern."""
+"""Patterns that strings in study files must match, and advice for strings that do not match."""
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Pattern for the name of a study, which is also the name of the study's folder."""

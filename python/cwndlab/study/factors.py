@@ -38,7 +38,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return one list for each group of factors in `zip`, and one for each other factor.
+    """Return one list for each group of factors in `zip`, and one for each remaining factor.
 
     Each entry of a list contains one level of the factor, or of each factor in the group.
     """

@@ -86,7 +86,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Yield at each item of a list or object; the caller must then read this item."""
+        """Yield once before each item of a list or object, so that the caller reads the item."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1
