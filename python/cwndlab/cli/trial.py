@@ -360,7 +360,7 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Connections carried enough data in too few pairs of periods."
+    measured = "Too few pairs of periods contain connections that carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

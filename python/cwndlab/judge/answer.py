@@ -1,4 +1,4 @@
-"""Decide which algorithm is best for each network setting of a study, and each data direction."""
+"""Decide which algorithm is best for each network setting and each data direction of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw the screen of `cwndlab watch`: charts of the last minute, marks of losses, and flows."""
+"""Draw the screen of `cwndlab watch`: charts of the last minute, loss marks and a flow table."""
 
 from __future__ import annotations
 
