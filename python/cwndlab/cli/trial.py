@@ -299,8 +299,9 @@ def restore_command() -> None:
 def _claim(found: RegisteredPrediction) -> str:
     return (
         f"Prediction for {found.network}: {found.challenger} is better than "
-        f"{found.baseline} with a probability of {found.probability:.2f}, "
-        f"by {_percent(found.change)} % [{_percent(found.low)}, {_percent(found.high)}] "
+        f"{found.baseline} with a probability of {found.probability:.2f}. The predicted "
+        f"change of the utility is {_percent(found.change)} % "
+        f"[{_percent(found.low)}, {_percent(found.high)}] "
         f"(90 % interval over {plural(found.networks, 'network')})."
     )
 

@@ -1,4 +1,4 @@
-"""Write names next to lines and points instead of a legend, without overlap."""
+"""Write names in figures without overlap: next to lines and points, at ticks, and in legends."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def room_for_labels_in(lines: int) -> float:
 
 
 def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int]:
-    """Return the lines and short names of a legend, and how many columns fit into the panel."""
+    """Return a legend's symbols and short names, and how many columns fit into the panel."""
     handles, names = axes.get_legend_handles_labels()
     short = short_names(names, _longest_in(axes))
     longest = max(map(len, short.values()), default=0)
@@ -127,9 +127,9 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
-    """Write each name beside a point, where the name covers no other name or point.
+    """Write the name of each point beside the point, without covering another name or point.
 
-    A line connects a distant name with the point. Set the limits of the axes before the call.
+    A line connects a distant name with its point. Set the limits of the axes before the call.
     """
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
     scale = 72 / axes.figure.dpi

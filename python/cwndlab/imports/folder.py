@@ -1,4 +1,4 @@
-"""Import the measurement files in a folder as results, like the results of a study."""
+"""Import the measurement files in a folder as results, in the format of a study's results."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def _number(runs: list[_ImportedRun]) -> None:
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
     """Return the runs as a table in the format that studies use.
 
-    Runs with equal seeds are compared with each other.
+    Comparisons are paired if the runs of each repetition have equal seeds.
     """
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {

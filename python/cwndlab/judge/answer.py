@@ -224,7 +224,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add the results on similar networks and the results with competing flows to a decision."""
+    """Add to a decision the results on similar networks and those with competing flows."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,

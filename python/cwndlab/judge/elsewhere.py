@@ -1,4 +1,4 @@
-"""Write the sentences on networks that are similar to the link for which a decision was made."""
+"""Write sentences about networks that are similar to the link for which a decision was made."""
 
 from __future__ import annotations
 

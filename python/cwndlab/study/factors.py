@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LINK_KEYS = ("link", "reverse_link")
 _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 _OF_ALL_RUNS = ("id", "title", "description", "quick", "common_seeds")
-"""Keys of a study that no factor can vary, because their values are the same for all runs."""
+"""Keys of a study that no factor can vary, because they must be the same in all runs."""
 _RANDOM = ("seed", "repetitions")
 
 
@@ -131,7 +131,7 @@ def _refuse_fixed(path: str, key: KeyPath) -> None:
         raise FieldError(key, message)
     if path.partition(".")[0] in _OF_ALL_RUNS:
         message = (
-            f"{path} cannot be varied, because its value is the same in all runs of a study; "
+            f"{path} cannot be varied, because it must be the same in all runs of a study; "
             "remove this factor"
         )
         raise FieldError(key, message)

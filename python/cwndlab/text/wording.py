@@ -1,4 +1,4 @@
-"""Format numbers for readers, with only their significant digits."""
+"""Format numbers for readers: show only the significant digits of a number."""
 
 from __future__ import annotations
 

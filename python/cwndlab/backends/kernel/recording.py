@@ -104,7 +104,7 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Set the receiver's algorithm to `reno`; return the scenario and the sender's settings."""
+    """Return the scenario with `reno` as the receiver's algorithm, and the sender's settings."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]

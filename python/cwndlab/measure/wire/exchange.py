@@ -38,7 +38,7 @@ class Exchange:
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the HTTP client of the standard library; after a timeout, it tries again."""
+    """A socket for the standard library's HTTP client. A timeout does not end a read or a write."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
         """Wrap a socket that has a timeout; the caller remains its owner and closes it."""
