@@ -127,9 +127,7 @@ class LightDirection:
             for train in _trains(each, delay_ns.tolist(), least_ns)
         ]
         if all(train.at_ms is None for train in trains):
-            msg = (
-                f"{direction.title}: no packet train arrived, so nothing was recorded without load"
-            )
+            msg = f"{direction.title}: no packet train arrived, so the idle link's delay is unknown"
             raise LinkError(msg)
         sent = sum(len(each.request.gaps_ns) for each in series)
         request = series[-1].request
@@ -180,7 +178,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Return the keys of a link that follow from the recording, with their values."""
+        """Return those keys of a link whose values the recording determines, with these values."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys

@@ -108,7 +108,7 @@ class StudyDefinition:
         try:
             document = {key: _plain(value) for key, value in given.items() if value is not None}
         except RecursionError:
-            msg = "a table or list contains itself; write each value once"
+            msg = "a table or list contains itself; no study file can express this"
             raise StudyError([msg]) from None
         named = document.pop("factors", {})
         kept = ("flow", "rotation")

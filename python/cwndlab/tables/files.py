@@ -1,4 +1,4 @@
-"""Write tables to files: CSV and XLSX with numbers, Markdown and LaTeX with text."""
+"""Write tables to files: numbers in CSV and XLSX, formatted text in Markdown, LaTeX and XLSX."""
 
 import csv
 import io

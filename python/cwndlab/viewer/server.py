@@ -214,7 +214,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             return studies.runs(self._folder(asked), page, query)
         if path == "/api/run":
             return studies.run(self._folder(asked), asked.get("run", ""))
-        raise Refused(HTTPStatus.NOT_FOUND, "there is no such address on this server")
+        raise Refused(HTTPStatus.NOT_FOUND, "this server has no such URL")
 
     def _state(self, folder: Path) -> dict[str, Any]:
         catalogue = self.server.catalogue
@@ -265,7 +265,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             started.stop(self._folder(posted))
             self._send_json({})
         else:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such address on this server")
+            raise Refused(HTTPStatus.NOT_FOUND, "this server has no such URL")
 
     def _folder(self, asked: Mapping[str, object]) -> Path:
         found = self.server.catalogue.path(str(asked.get("id", "")))

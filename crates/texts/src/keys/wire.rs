@@ -208,7 +208,7 @@ static EARLY_REORDER: Table = Table {
 
 static JITTER_REORDER: Table = Table {
     name: "JitterReorder",
-    about: "Packets with less jitter may overtake packets with more jitter.",
+    about: "Packets may overtake earlier packets whose random delay (jitter) is longer.",
     kind: Some("jitter"),
     keys: &[],
 };
@@ -408,7 +408,7 @@ const REORDER: Key = optional(
     "reorder",
     REORDERS,
     "reordering of packets: \"1 %, 5 ms\" delays 1 % of the packets by an additional 5 ms; \
-     \"jitter\" lets packets with less jitter overtake packets with more jitter",
+     \"jitter\" lets packets overtake earlier packets whose random delay (jitter) is longer",
 );
 const POLICER: Key = optional(
     "police",

@@ -1,4 +1,4 @@
-"""Write the section on the best algorithm for each user's goal, in each direction of the data."""
+"""Write the section that names the best algorithm for each goal, for uploads and downloads."""
 
 from dataclasses import dataclass
 
