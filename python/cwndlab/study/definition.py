@@ -345,9 +345,7 @@ def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any
         [name for name in varied if name.startswith(_LINK_KEYS)] if isinstance(varied, dict) else []
     )
     if factors:
-        message = (
-            "the link of a real network cannot be varied; remove this factor to measure the study"
-        )
+        message = "the link of a real network cannot be varied; remove this factor"
         raise StudyError([source.problem(("factors", name), message) for name in factors])
     if "link" not in document:
         return {"live": {}} | document
