@@ -117,7 +117,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Map the label of each algorithm that is given as a C file to the reference to this file."""
+    """Return the references to algorithms that are C files, by the labels of the algorithms."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

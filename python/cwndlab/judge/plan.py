@@ -52,7 +52,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study as it is, and the number of repetitions that it needs."""
+    """Cost of a study with its present number of repetitions, and the number that it needs."""
 
     runs: int
     repetitions: int

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.trains import Arrival
 
 REGULAR_MS = 100
-"""Idle time in ms before each train of the trace; CellReplay treats a link as idle after this time
-without packets."""
+"""Idle time in ms before each train of the trace. After this time without packets, CellReplay
+treats a link as idle."""
 _QUEUED_MS = 50.0
 """A packet that waits longer than this, in ms, was probably queued behind other packets. Without a
 queue, a packet waits only until it may be sent: about 10 ms for a scheduling request in LTE, and 20
@@ -117,7 +117,7 @@ class LightDirection:
         """Evaluate the packet trains and the packet pairs that were sent in one direction.
 
         Raises:
-            LinkError: no first packet of a train arrived.
+            LinkError: the first packets of all trains were lost.
         """
         delays = [_delays_ns(each, direction, clock) for each in series]
         least_ns = min((float(each.min()) for each in delays if len(each)), default=0.0)

@@ -145,11 +145,11 @@ class Logged:
     blocks: Blocks
     """The rows of those runs for which `done` is true."""
     files: dict[str, str]
-    """Maps the name of each file that belongs to a single run to the file's SHA-256."""
+    """SHA-256 of each file that belongs to a single run, by the name of the file."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
-    """Return the runs that are finished in the journals, with their rows.
+    """Return the runs that the journals record as finished, with their rows.
 
     The rows of an unfinished run are not valid. If a run was repeated, only the rows of its last
     repetition are valid.

@@ -20,7 +20,8 @@ STANDARD_COLUMNS = (
 """Columns that the table shows by default, unless they have no values."""
 
 _COMPLETED = ("completion_ms", *NOTICED)
-"""Columns with completion times. A run that completed no transfer, response or chunk has none."""
+"""Columns with completion times. They are empty for a run that completed no transfer, response or
+chunk."""
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         """Return the JSON answer to a GET request.
 
         Raises:
-            Refused: the server does not offer this address.
+            Refused: the server does not have this URL.
         """
         query, page = asked.get("q", "")[:200], _whole(asked.get("page", "0"))
         studies = self.server.open_studies

@@ -44,7 +44,7 @@ FIRST_PORT = 10_000  # port of flow 0, as in crates/testbed
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """A recorded TCP event, such as a timeout, of the sender of a flow."""
+    """A recorded TCP event of a flow's sender, such as a timeout."""
 
     flow: int  # index of the flow in the scenario
     t_s: float
@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Add the counted timeouts and recoveries to the table of flows where numbers are missing."""
+    """Fill in the counted timeouts and recoveries where the table of flows has no numbers."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
