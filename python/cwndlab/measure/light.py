@@ -97,8 +97,8 @@ class LightDirection:
     packets: int
     """Number of packets in each train."""
     first_bytes: int
-    """Size in bytes of the first packet of each train and of the packets of pairs, with all
-    headers."""
+    """Size in bytes, including all headers, of the first packet of each train and of the packets
+    of pairs."""
     sent: int
     trains: tuple[Train, ...]
     pairs: Pairs

@@ -32,7 +32,7 @@ class Reportable(ResultsLike, Protocol):
         """Folder of the results."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs whose columns have the values in `where`."""
+        """Return the time series of the runs that `where` selects."""
 
     def events(self, **where: object) -> pl.DataFrame:
         """Return the losses, recoveries and timeouts of the runs that `where` selects."""

@@ -105,7 +105,7 @@ class Blocks:
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """Return the blocks in the files `paths` of a table."""
+    """Return the blocks of a table, which are stored in the files `paths`."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -185,7 +185,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Yield the records of attempts at runs from the journals, as tables in order of time."""
+    """Yield the attempts at runs that the journals record, as tables in order of time."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):

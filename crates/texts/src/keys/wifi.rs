@@ -414,8 +414,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether, when packets that were already sent exceed queue_time and are dropped, the \
-             sender informs the receiver in a block ACK request, as in ns-3",
+            "whether the sender informs the receiver in a block ACK request when it drops packets \
+             that were already sent and have exceeded queue_time, as in ns-3",
         ),
         optional(
             "beacons",

@@ -139,7 +139,7 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Accept some waiting connections; the event loop calls this method again if more wait."""
+        """Accept some waiting connections; for any others, the event loop calls this again."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -290,7 +290,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer probes, count received data, and pass reports to the sender; ignore the rest."""
+        """Answer probes, count data, and pass reports to the sender; ignore other datagrams."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
