@@ -513,7 +513,7 @@ pub enum ReorderConfig {
         #[serde(default = "one")]
         gap: NonZeroU32,
     },
-    /// Packets with little jitter overtake packets with more jitter.
+    /// Packets may overtake earlier packets whose random delay (jitter) is longer.
     Jitter {},
 }
 

@@ -117,7 +117,7 @@ class LightDirection:
         """Evaluate the packet trains and the packet pairs that were sent in one direction.
 
         Raises:
-            LinkError: the first packets of all trains were lost.
+            LinkError: the first packets of all trains of the trace were lost.
         """
         delays = [_delays_ns(each, direction, clock) for each in series]
         least_ns = min((float(each.min()) for each in delays if len(each)), default=0.0)
