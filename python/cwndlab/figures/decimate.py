@@ -1,7 +1,7 @@
 """Reduce a line to the first, lowest, highest and last point of each interval.
 
-A screen has a few thousand columns of pixels. A line through these four points of each column is
-drawn exactly like the line through all points, and no peak or dip is lost.
+If each interval is a column of pixels, the line through these points is drawn exactly like the line
+through all points. No peak or dip is lost.
 """
 
 import numpy as np

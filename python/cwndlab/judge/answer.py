@@ -193,8 +193,8 @@ def answer_together(
     """Decide which algorithm is best for all network settings combined.
 
     Each setting is treated as a class of users. Return None if there is only one setting, if the
-    settings compare different algorithms, or if `knowledge` contains weights of classes other than
-    these settings.
+    settings compare different algorithms, or if `knowledge` contains weights for classes that are
+    not exactly these settings.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):

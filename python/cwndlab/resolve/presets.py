@@ -1,4 +1,4 @@
-"""Read link presets, which are files of the package or TOML files of users.
+"""Read link presets, which are TOML files of the package or of users.
 
 A preset contains a title and a `[link]`. It may contain a `[reverse_link]` and tables
 `[period.NAME]` with the keys that differ at certain times of day. `[sources]` states the origin of

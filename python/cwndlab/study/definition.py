@@ -120,7 +120,9 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; the file in a results folder gives the study exactly as it was run.
+        """Read a study file.
+
+        The study file in a results folder gives the study exactly as it was run.
 
         Args:
             path: path of the study file.

@@ -1,10 +1,10 @@
 """Judge, for each setting of a study, whether simulator and kernel agree.
 
 For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
-by more than the bounds, the difference may still be due to chance: on some links, a first loss that
-occurs slightly earlier changes the whole run. The setting is then repeated with ten seeds in total,
-and the ranges of values are compared. If the ranges of simulator and kernel overlap, the verdict is
-"overlaps", with the share of runs that lie in both ranges; otherwise it is "differs".
+by more than the bounds, the setting is repeated with ten seeds in total, because the difference may
+be due to chance: on some links, a first loss that occurs slightly earlier changes the whole run.
+After these runs, the ranges of values are compared. If the ranges of simulator and kernel overlap,
+the verdict is "overlaps", with the share of runs that lie in both ranges; otherwise it is "differs".
 """
 
 from __future__ import annotations
