@@ -4,7 +4,8 @@ For goodput and median RTT, the comparison uses the medians over repetitions. If
 by more than the bounds, the setting is repeated with ten seeds in total, because the difference may
 be due to chance: on some links, a first loss that occurs slightly earlier changes the whole run.
 After these runs, the ranges of values are compared. If the ranges of simulator and kernel overlap,
-the verdict is "overlaps", with the share of runs that lie in both ranges; otherwise it is "differs".
+the verdict is "overlaps", with the share of runs that lie in both ranges; otherwise, the verdict is
+"differs".
 """
 
 from __future__ import annotations
