@@ -133,9 +133,9 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
     Within the time limit of --budget, cwndlab repeats the simulation of the link until the
     differences between the algorithms are clear, and also simulates similar networks. The first ten
-    repetitions and 24 similar networks are simulated even if they take longer. --apply asks
-    before it loads the recommended algorithm, does not change the machine's default algorithm, and
-    prints how to unload the algorithm.
+    repetitions and 24 similar networks are simulated even if this exceeds the time limit. --apply
+    asks before it loads the recommended algorithm, does not change the machine's default algorithm,
+    and prints how to unload the algorithm.
     """  # noqa: D301  \b marks lines that click must not rewrap
     if sum(map(bool, (links, users, trace, results, measurements))) != 1:
         msg = "describe the network with exactly one of --link, --users, --trace, --results, --from"

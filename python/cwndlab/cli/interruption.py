@@ -5,7 +5,8 @@ Both signals end a command in the same way: finished work is kept, and nothing i
 Python raises `KeyboardInterrupt` at the point that the main thread has reached, even in a callback
 of compiled code. Some compiled code clears the exception (pydantic-core, when it looks for
 attributes of a value) or replaces it with another exception (Matplotlib's converters, Polars'
-casts). If an `Interruption` is destroyed before `cwndlab.cli.run` catches it, it is raised again.
+casts). This module therefore raises a subclass, `Interruption`. If an `Interruption` is destroyed
+before `cwndlab.cli.run` catches it, this module raises it again.
 """
 
 from __future__ import annotations

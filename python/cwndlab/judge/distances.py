@@ -1,8 +1,8 @@
 """Recommend algorithms separately for near, national and intercontinental servers.
 
 A recommendation is computed from the randomly drawn networks whose server is in the same range of
-distances. Each range is an interval of one-way delays: light travels 200 km per millisecond in
-optical fibre, so 6 ms correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
+distances. The ranges are separated by one-way delays of 6 ms and 30 ms. Light travels 200 km per
+millisecond in optical fibre, so these delays correspond to at most 1,200 km and 6,000 km.
 """
 
 from __future__ import annotations

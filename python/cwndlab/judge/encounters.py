@@ -1,10 +1,11 @@
 """Define encounters: runs in which flows of two algorithms compete on a link.
 
 In an encounter, flows of one algorithm, the *candidate*, share the bottleneck with flows of a
-second algorithm, the *neighbour*, which can be the same algorithm. A *mix* defines the number of
-flows of both algorithms, the ratio of their round-trip times, the size of the queue, the order in
-which the flows start, and whether all flows share one user's queue. Each algorithm also runs alone
-on the same link, as the reference for the harm that its flows suffer.
+second algorithm, the *neighbour*, which can be the same algorithm. A *mix* defines how many flows
+each algorithm has, the ratio of the two algorithms' round-trip times, the size of the queue, and
+which flows start first. On a link whose users have separate queues, a mix also defines whether the
+algorithms are used by one user or by two. Each algorithm also runs alone on the same link. This run
+is the reference for the harm that the algorithm's flows suffer in encounters.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ The endpoint's clocks measure, to the nanosecond, the time for which the *receiv
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-On a real network, the records of a flow do not show packets that wait in the host. Therefore, the
-time in which the host limits such a flow is assigned to another cause. A refusal by the host can
-be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark,
-no tail loss probe that could have found a loss, and no retransmission just before.
+On a real network, the records of a flow do not show packets that wait in the host. Therefore, most
+of the time in which the host limits such a flow is assigned to other causes. Only a refusal by the
+host can be inferred, from `TCP_INFO`: the window was reduced (CWR) although the flow had no
+congestion mark, no tail loss probe that could have found a loss, and no retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence

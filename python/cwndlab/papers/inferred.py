@@ -11,8 +11,9 @@ INFERRED_FILE = "inferred.json"
 def read_inferred(results: Path, paper_id: str) -> dict[str, str]:
     """Map the ID of each claim to a text with the verdict and the probability of the claim.
 
-    The verdicts are read from the folder `ID-inferred` beside the results of the paper's study.
-    The dictionary is empty if the file does not exist or is damaged.
+    The verdicts are read from `inferred.json` in the folder `ID-inferred`, where ID is the paper's
+    ID. This folder is beside the results of the paper's study. The dictionary is empty if the file
+    does not exist or is damaged.
     """
     path = results.parent / f"{paper_id}-inferred" / INFERRED_FILE
     try:

@@ -102,8 +102,8 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
     ) -> dict[str, Any]:
         """Send a request to the helper process, and return its answer.
 
-        If another process is using this machine's kernel, `waiting` is called with a description of
-        that process.
+        Only one process at a time can make runs in this machine's kernel. If the request has to
+        wait for another process, `waiting` is called with a description of that process.
 
         Raises:
             KernelRunError: the helper cannot execute the request; the message states the reason.

@@ -1,11 +1,11 @@
 """Detect middleboxes from differences between the client's and the server's view of a connection.
 
 A proxy that terminates TCP replaces one connection with two. Client and server then measure only
-their connections to the proxy, and the server's algorithm does not control the data on the radio
-link. Therefore, comparisons of algorithms are meaningless. Any of these observations reveals a
-proxy: the TCP timestamps at client and server come from different clocks (both can read the
-timestamps without root privileges), the window scales differ, or TCP's round-trip times are too
-short for the whole path.
+their own connections to the proxy. The server's algorithm controls only the data between server and
+proxy, and not the data on a radio link between proxy and client. Therefore, comparisons of
+algorithms are meaningless. Any of these observations reveals a proxy: the TCP timestamps at client
+and server come from different clocks (both can read the timestamps without root privileges), the
+window scales differ, or TCP's round-trip times are too short for the whole path.
 """
 
 from __future__ import annotations
@@ -140,8 +140,9 @@ def view_of(connection: socket.socket) -> View:
 def waited_ms(connection: socket.socket) -> float:
     """Return a lower bound, in ms, of the time since a connection's last data arrived here.
 
-    On a busy computer, a program may have to wait before it can read data that have arrived. The
-    kernel counts whole ticks since the arrival, so one tick is subtracted.
+    Right after the data were read, this is the time for which they waited to be read, which can be
+    long on a busy computer. The kernel counts whole ticks since the arrival, so one tick is
+    subtracted.
     """
     tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     since_ms = tcp_info.decode(tcp_info.read(connection))["last_data_recv_ms"]
