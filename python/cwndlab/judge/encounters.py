@@ -201,7 +201,7 @@ def network_of(
         direction: direction of the data, `forward` or `reverse`.
         flows: all flows of the runs for the mix `PLAIN`, one row for each flow. The column
             `encounter` names the run of the flow.
-        neighbour: the algorithm of this single flow.
+        neighbour: the algorithm of the single flow.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])
