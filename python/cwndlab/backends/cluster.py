@@ -1,8 +1,8 @@
 """Execute runs on a Dask cluster, given by the address of its scheduler.
 
-A cluster computes the same results, byte for byte, as this machine. The workers must therefore have
-the same versions of all programs as this machine. Only the process that sends the tasks writes
-results.
+A cluster computes the same results, byte for byte, as this machine. To ensure this, the workers
+must have the same versions of all programs as this machine. Only the process that sends the tasks
+writes results.
 """
 
 from __future__ import annotations

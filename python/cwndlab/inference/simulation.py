@@ -65,8 +65,8 @@ class Simulation:
     ) -> list[Simulated | None]:
         """Return the simulated flow on each link, or None if the simulation failed.
 
-        The flow is also None if its goodput in the first seconds exceeds `most_mbit_s`, because
-        the link is then not simulated further (lazy ABC: Prangle, Statistics and Computing 26,
+        If the flow's goodput in the first seconds exceeds `most_mbit_s`, the link is not simulated
+        further, and the result is also None (lazy ABC: Prangle, Statistics and Computing 26,
         2016).
         """
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]

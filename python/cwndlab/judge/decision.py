@@ -5,10 +5,10 @@ probabilities describe the certainty of a decision. These probabilities are neve
 probability:
 
 - *repeatable*: the probability that a new experiment on this link would again recommend the same
-  algorithm, alone or with other algorithms. If several algorithms are recommended, this is the
-  first of them. The new experiment has the same number of repetitions, but other random seeds. With
-  more repetitions, this probability approaches 1. Therefore, a high value alone does not make a
-  decision certain.
+  algorithm (the first one, if several are recommended), alone or with other algorithms. The new
+  experiment has the same number of repetitions, but other random seeds. With more repetitions, this
+  probability approaches 1, even if the simulated link resembles no real network. Therefore, a high
+  value alone does not make a decision certain.
 - *robust*: the probability that this algorithm is nearly the best (within the indifference zone) on
   similar networks, whose properties are drawn from the declared ranges.
 - *reality*: the fraction of cases in which advice for this class of networks agreed with

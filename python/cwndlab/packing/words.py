@@ -66,8 +66,8 @@ def methods(results: Results, origin: Origin) -> str:
 {plural(len(entries), "run")} of {format_duration(study.model.duration)} {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
 Each scenario was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
-the same channel conditions, so algorithms are compared in pairs. All random seeds derive from the
-seed of the study, {study.model.seed}.
+the same channel conditions, so algorithms are compared within each repetition (paired
+differences). All random seeds derive from the seed of the study, {study.model.seed}.
 {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
 Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
 correction for multiple comparisons. Goodput

@@ -5,7 +5,8 @@ The test cases are those of draft-ietf-ccwg-bbr, "BBR Example Test Cases".
 The draft defines the expected behaviour; this module chooses the properties of the path. The
 parameters of BBR's model cannot be read directly. The cases therefore derive the bandwidth from
 the pacing rate, and the inflight bounds from the congestion window. The pacing rate is 99 % of
-gain times bandwidth, so ratios of pacing rates are ratios of gains.
+gain times bandwidth. As long as the bandwidth estimate stays the same, ratios of pacing rates are
+therefore ratios of gains.
 """
 
 from __future__ import annotations
@@ -222,8 +223,9 @@ def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 13: ProbeBW_CRUISE uses the whole link although ACKs arrive in bursts.
 
-    The intervals between bursts exceed the path's RTT. The link rate is only 20 Mbit/s: a kernel
-    then answers a burst in less than a millisecond, so the emulated link forwards packets in time.
+    The intervals between bursts exceed the path's RTT. The link rate is only 20 Mbit/s, so that
+    a burst acknowledges few packets. A kernel then sends new packets within a millisecond after a
+    burst, and the emulated link can forward them in time.
     """
     rate, bunch_s = 20.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "500 packets"}

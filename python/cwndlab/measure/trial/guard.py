@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 LASTING_S = 2.0
 """Time in seconds for which all checks must find harm before a period ends early."""
 _SUSPICION = 2 / 3
-"""A finished period is suspected of harm if it exceeds this fraction of a limit.
+"""A finished period is suspected of harm if its outcome exceeds this fraction of a limit.
 
-The fraction is below 1, because the period is compared with earlier periods, during which the
-conditions of the network may have been different. If a period is suspected, the trial returns to
-the baseline, and `harm_after_return` checks whether the period did harm; that check uses the limits
-themselves instead of this fraction. The value was chosen by simulation, see
-docs/notes/2026-11-trials.md, 29 November.
+The period is compared with earlier periods. If the conditions of the network were worse during
+those periods, the comparison hides a part of the harm; the fraction is therefore below 1. If a
+period is suspected, the trial returns to the baseline, and `harm_after_return` checks whether the
+period did harm; that check uses the limits themselves instead of this fraction. The value was
+chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
 """Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
 the baseline: the outcome of the return to the baseline after the period, and the outcome of earlier
-periods. The factor is above 1, because the conditions of the network may have changed since the
-earlier periods."""
+periods. The factor is above 1, so that a change in the network's conditions since the earlier
+periods is not taken for harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class Guard:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
         There is harm if the goodput, the RTT or the losses of the tested period `now` are worse
-        than those of the return `back` by more than a limit. If they are not, `now` is compared
-        with the geometric mean of the return and the earlier periods `before`, with 1.5 times each
-        limit, because a queue that the tested algorithm left behind can disturb the start of the
-        return. If no connection carried enough data during the return, `now` is only compared
-        with the earlier periods, with the limits themselves.
+        than those of the return `back` by more than a limit. If they are not, the return itself
+        may have been disturbed by a queue that the tested algorithm left behind. Therefore, `now`
+        is also compared with the mean of the return and the earlier periods `before`; in this
+        comparison, the limits are multiplied by 1.5. If no connection carried enough data during
+        the return, `now` is only compared with the earlier periods, with the limits themselves.
         """
         if not back.flows:
             return self.harm_of_period(now, before)

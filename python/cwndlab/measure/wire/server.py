@@ -1,4 +1,4 @@
-"""Implement `cwndlab serve`: the server of live measurements, on a public computer.
+"""Implement `cwndlab serve`: the server of live measurements, reachable from the internet.
 
 The server uses one port for TCP and UDP. A client without the token receives only a certificate
 and a nonce. Unauthenticated connections are limited in time and in number, per address and in
