@@ -22,8 +22,8 @@ def families(
         goodput_mbit_s: goodput of the measured flow.
         shortest_rtt_ms: minimum round-trip time of the measured flow.
         kind: kind of links: `any`, `wire`, `cell` or `wifi`.
-        is_smoothed: whether the minimum round-trip time is the minimum of smoothed samples, which
-            can contain a large queueing delay.
+        is_smoothed: whether the minimum round-trip time is the minimum of smoothed samples. A
+            smoothed sample also contains the queueing delays of earlier samples.
     """
     here = (goodput_mbit_s, shortest_rtt_ms)
     trip = wires.round_trip(shortest_rtt_ms, is_smoothed=is_smoothed)

@@ -16,7 +16,7 @@ number of keys for which a rule was found).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of a population is linear in this weight. The recommendation changes at the weight at which
-another algorithm's mean utility exceeds the mean utility of the best algorithm.
+another algorithm's mean utility becomes larger than that of the recommended algorithm.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ run is enough. The numbers in the paper have no spread and are compared directly
 Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
 construction: the value depends on a calibrated parameter of the link, or changes with a setting
 that was chosen because it matches the paper's figures. A part is *not attributable* if it compares
-variants that the sender in the paper did not run, because a difference may then have another cause.
-A part is *not run* if the study contains no runs for it.
+variants for a direction of the data in which the paper's sender did not run them: a difference then
+has another cause. A part is *not run* if the study contains no runs for it.
 
 If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
 runs that use only the settings that the paper states.

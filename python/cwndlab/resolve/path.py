@@ -59,7 +59,7 @@ class LinkFiles:
         time_unit: str | None,
         way: str,
     ) -> tuple[str, bool, int, bool, tuple[str, int] | None]:
-        """Read a recorded link from a file, or its direction `way` from a folder.
+        """Read a recorded link from a file, or one direction (`way`) of a link from a folder.
 
         Returns:
             The name of the recording in scenarios; whether the recording is a Mahimahi trace; its

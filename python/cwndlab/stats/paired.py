@@ -1,8 +1,8 @@
 """Compare two algorithms by pairs of runs: differences, tests, corrections and decisions.
 
 Runs with equal seeds have equal channels, so run i of one algorithm is compared with run i of the
-other algorithm. Differences are expressed relative to the other algorithm's mean, because a reader
-can judge a statement such as "2 % less". Differences below the smallest effect are negligible.
+other algorithm. Differences are relative to the other algorithm's mean: a reader can judge "2 %
+less" without knowing which values are usual. Differences below the smallest effect are negligible.
 """
 
 import math

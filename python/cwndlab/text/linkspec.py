@@ -40,7 +40,7 @@ def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
 
 
 def split_trace_line(text: str) -> tuple[str, str, str] | None:
-    """Split the one-line description of a link that begins with a trace.
+    """Split the one-line description of a link, if the description begins with a trace.
 
     Return the kind and the path of the trace, and the text of the further keys. The function is
     the inverse of `trace_line`. If the line does not begin with a trace, return None.
