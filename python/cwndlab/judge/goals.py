@@ -4,9 +4,9 @@ The utility of a run is U = gain - price x cost, averaged over the flows of the 
 are natural logarithms, so a difference of 0.03 is 3 %.
 
 For bulk data, the gain is log(goodput), and the cost is log(q + 20 ms), where q is the 95th
-percentile of the queueing delay. Because of the constant 20 ms, a much smaller delay costs hardly
-more than no delay. The price is the weight of the cost: at a price of d, a user would give up a
-fraction 1 - 2^-d of the goodput to halve q + 20 ms.
+percentile of the queueing delay. Because of the constant 20 ms, a delay much smaller than 20 ms
+costs hardly more than no delay. The price is the weight of the cost: at a price of d, a user would
+give up a fraction 1 - 2^-d of the goodput to halve q + 20 ms.
 """
 
 from __future__ import annotations

@@ -69,8 +69,9 @@ class RegisteredPrediction:
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
     """Duration in seconds of a return to the baseline. If measurements suggest that the challenger
-    harms users, the trial switches to the baseline for this time, and compares both algorithms. The
-    value is 0 in plans from before 29 November 2026; their trials end at the first such sign."""
+    harms users, the trial switches to the baseline for this time, and then compares both
+    algorithms. The value is 0 in plans from before 29 November 2026; their trials end as soon as
+    measurements suggest harm."""
 
     @property
     def id(self) -> str:
