@@ -23,7 +23,7 @@ UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
 The limit is below 1 because the measurement is compared with simulations that were selected for
-being near it. In a test with 60 simulated wired links of the assumed family, no excess was above
+being near it, which makes the excess smaller. In a test with 60 simulated wired links of the assumed family, no excess was above
 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
@@ -34,9 +34,10 @@ _CONSIDERED = 0.05
 _LEAST_TYPICAL = 1.0
 """Lower limit, in standard deviations, of the value by which a measurement's distance is divided.
 
-This value is the 95th percentile of the simulations' distances. It can be near 0, because the
-standard deviation of each statistic is assumed to be at least `least_chance`, even if the
-simulations differ less. Without the limit, even a near measurement would then seem far away.
+This value is the 95th percentile of the simulations' distances. To compute distances, the standard
+deviation of each statistic is assumed to be at least `least_chance`. If the simulations differ by
+much less, their distances are near 0; without the limit, even a near measurement would seem far
+away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -202,9 +203,9 @@ class Posterior:
     def distance(self) -> float:
         """Return the median distance of new simulations on these links from the measurement.
 
-        The unit is the spread of each statistic over the simulations near the measurement. The
-        correction of the links' parameters does not change this unit. The distance is infinite if
-        most of the new simulations failed.
+        The unit is the spread of each statistic over the simulations near the measurement. This
+        unit is the same with and without the correction of the links' parameters, so the two
+        distances can be compared. The distance is infinite if most of the new simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)

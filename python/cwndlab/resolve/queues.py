@@ -59,8 +59,8 @@ def size_of(
     """Return the size of a wired link's queue in packets; None if that size is undefined.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
-    wire has no rate. `server_ns` is the part of the path's one-way delay that default queue sizes
-    ignore.
+    wire has no rate. `server_ns` is the one-way delay between the link and the
+    server, which default queue sizes ignore.
     """
     rates = {
         name: mean_rate_bits_per_sec(trace)

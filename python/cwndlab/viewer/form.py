@@ -36,7 +36,8 @@ def text_of(form: Mapping[str, Any]) -> str:
     contains only the key `toml`, whose value is the whole text of a study file.
 
     Raises:
-        CwndlabError: a value has the wrong type, or a study has no such key.
+        CwndlabError: a value has the wrong type, a key needs a table as its value, or a form with
+            the key `toml` contains another key.
     """
     if "toml" not in form:
         return write_toml(_document(form))

@@ -58,7 +58,9 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is never called, because requests do not wait.
+        """Return the answer to a request.
+
+        `waiting` is never called, because each request has a separate virtual machine.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
