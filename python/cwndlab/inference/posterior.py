@@ -23,8 +23,8 @@ UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
 The limit is below 1 because the measurement is compared with simulations that were selected for
-being near it, which makes the excess smaller. In a test with 60 simulated wired links of the assumed family, no excess was above
-0.87 (docs/notes/2026-11-inference.md).
+being near it, which makes the excess smaller. In a test with 60 simulated wired links of the
+assumed family, no excess was above 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
@@ -263,9 +263,10 @@ def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
     """Return the distance of the measurement from new simulations on the inferred links.
 
     The distance is divided by the 95th percentile of the distances of single new simulations from
-    the other new simulations. The new simulations use links whose parameters were adjusted.
-    Therefore, they also show whether the adjustment was valid. The earlier simulations near the
-    measurement cannot show this.
+    the other new simulations. The links of the new simulations have the parameters that the
+    regression corrected, so this distance shows whether the correction was valid. The simulations
+    near the measurement cannot show this, because their links have the parameters before the
+    correction.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):

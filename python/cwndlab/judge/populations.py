@@ -155,9 +155,9 @@ def networks_of_draws(
 
     If the classes of the population contain different users, a draw has one network for each
     class. If the classes are estimates of one network, a draw has one network, which comes from one
-    of the estimates; the number of draws from an estimate is proportional to its probability. If a class has fewer
-    different networks than draws, its networks are repeated. Arguments and errors are the same as
-    for `expand`.
+    of the estimates; the number of draws from an estimate is proportional to its probability. If a
+    class has fewer different networks than draws, its networks are repeated. Arguments and errors
+    are the same as for `expand`.
     """
     drawn = expand(population, draws, seed)
     levels = [each.levels() for each in drawn]

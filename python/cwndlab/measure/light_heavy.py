@@ -3,11 +3,10 @@
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one phone saturates the
 network, the other phone sends short trains of packets. A single client alternates instead: each
 round consists of four pieces of some seconds, with trains on the downlink, trains on the uplink,
-saturation of the downlink, and saturation of the uplink. In the traces, the trains and the
-saturation of a round have the same place on the time axis. Trains, and the pairs of packets that
-follow a piece with trains, are sent in one direction at a time. Before each piece, the client waits
-until the queues of the link have drained, that is, until a probe is as fast as the probes before
-the recording.
+saturation of the downlink, and saturation of the uplink. After each piece with trains, pairs of
+packets are sent in the same direction. In the traces, the trains and the saturation of a round have
+the same place on the time axis. Before each piece, the client waits until the queues of the link
+have drained, that is, until a probe is as fast as the probes before the recording.
 
 Trains are a light load only if the link is idle most of the time. Therefore, if a train takes long
 in one direction, trains are sent less often in this direction; if the direction is very slow,
@@ -46,8 +45,8 @@ FULL_PACKETS = 10
 first load of a transfer on an idle link."""
 FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
 """Size in bytes of the first packet of each train and of the packets of pairs, without and with
-UDP and IPv4 headers. It is the smallest size of a signed packet. On a slow link, such a packet
-arrives earlier than a full-size packet, as ACKs do."""
+UDP and IPv4 headers. A signed packet cannot be smaller. These packets are about as long as ACKs,
+because on a slow link, ACKs arrive earlier than full-size packets."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20

@@ -121,9 +121,10 @@ def compute(
     stop: Stop | None = None,
     take: Callable[[Part], None] | None = None,
 ) -> Batch:
-    """Run tasks in the given order until the batch is full.
+    """Run tasks in the given order until the batch is full; the batch lacks the remaining tasks.
 
-    An error in a task is reported in its outcome and does not stop the other tasks.
+    A batch is full if its tables have many rows, or after a run with a packet capture. An error in
+    a task is reported in its outcome and does not stop the other tasks.
 
     Args:
         tasks: the tasks.
@@ -244,8 +245,8 @@ class _Crew:
     """Threads that receive tasks from one iterator and put batches into one queue.
 
     All threads must end before the process ends. Otherwise, a thread could return from compiled
-    code to an interpreter that has ended. The interpreter would then kill the thread, and the
-    process would crash.
+    code while the interpreter shuts down. The interpreter would kill this thread, and the process
+    would crash.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:

@@ -130,7 +130,8 @@ def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutco
     """Return the outcome of each algorithm in each block (pair of periods).
 
     If a block was repeated, only the last repetition counts. The pilot period, returns to the
-    baseline, and periods that ended because of harm are left out.
+    baseline (periods that check suspected harm), and periods that ended because of harm are left
+    out.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:
