@@ -45,7 +45,8 @@ def adding(
             permission before C files of that study are run.
 
     Raises:
-        ResultsError: `folder` contains results of a different algorithm with the same name.
+        ResultsError: `folder` contains results of an algorithm that has the same name as one of the
+            new comparison, but different source code.
     """
     alone = Study(**document, title=title)
     shared = {key: value for key, value in document.items() if key not in _GROWING}

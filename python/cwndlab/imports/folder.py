@@ -233,10 +233,10 @@ def _name_algorithms(
 ) -> list[str]:
     """Set each run's algorithm to the one in the file's name or, if none, in the file's content.
 
-    If the name and the content state different algorithms, the column `sent_by` contains the one in
-    the content. The run is then not attributed to the algorithm in the file's name, and one of the
-    returned notes says so. A run for which neither states an algorithm is moved from `runs` to
-    `left_out`.
+    If the name and the content state different algorithms, the run is labelled with the one in the
+    name, and the column `sent_by` contains the one in the content. Because of `sent_by`, the data
+    are not attributed to the algorithm in the name, and one of the returned notes says so. A run
+    for which neither states an algorithm is moved from `runs` to `left_out`.
     """
     notes = []
     for run in list(runs):

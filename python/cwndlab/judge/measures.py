@@ -1,7 +1,7 @@
 """Compute measures of flows that are not columns of results, and the logarithms of all measures.
 
-Logarithms are computed for each flow before values are averaged over flows and runs, so that a
-starved flow has its full effect. A starved flow is treated as if its goodput were 10 kbit/s, and an
+Logarithms are computed for each flow before values are averaged over flows and runs, so that fast
+flows do not hide a starved flow. A starved flow is treated as if its goodput were 10 kbit/s, and an
 unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
 algorithms, for example because the runs are too short to load a web page, the measure has no value
 (null): such runs do not show that the algorithms are equal.

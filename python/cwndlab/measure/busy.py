@@ -7,9 +7,9 @@ link; the second packet arrives at a link that has been idle only since the firs
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
 On a link without such a busy state, such as a wire, first and second packets have the same delays,
-and nothing is estimated. A busy state remains undetected in two cases: the idle state lasts for
-such a short time that first packets are sometimes as fast as second packets; or the busy state
-lasts longer than the idle time before a pair.
+and nothing is estimated. A busy state remains undetected in two cases. In the first case, the link
+leaves its idle state so soon after a packet arrives that first packets are sometimes as fast as
+second packets. In the second case, the busy state lasts longer than the idle time before a pair.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
 several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK (to well above
-the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts that follow
-each other within a short time (0.6 s by default) form one *episode*. The peak of an episode is the
-window before its first cut, and the floor of an episode is the window after its last cut. The time
-series is not smoothed: between two changes, the window is constant.
+the peak), and reduces it again. If this recovery fails, a timeout reduces the window once more.
+Therefore, cuts that follow each other within a short time (0.6 s by default) form one *episode*.
+The peak of an episode is the window before its first cut, and the floor of an episode is the window
+after its last cut. The time series is not smoothed: between two changes, the window is constant.
 """
 
 from dataclasses import dataclass
@@ -139,9 +139,9 @@ def slow_start_end(
     """Return the time at which slow start ends in an interval, and the window at this time.
 
     In slow start, the window grows by about the number of acknowledged packets; in congestion
-    avoidance, it grows by one packet in each round trip. The end of slow start is the point
-    farthest above the straight line between both ends of the interval. If the window does not
-    grow, return None.
+    avoidance, it grows more slowly, by one packet in each round trip. The curve of the window
+    therefore bends at the end of slow start: this is the point farthest above the straight line
+    between both ends of the interval. If the window does not grow, return None.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
