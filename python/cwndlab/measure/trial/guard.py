@@ -95,9 +95,10 @@ class Guard:
         There is harm if the goodput, the RTT or the losses of the tested period `now` are worse
         than those of the return `back` by more than a limit. If they are not, the return itself
         may have been disturbed by a queue that the tested algorithm left behind. Therefore, `now`
-        is also compared with the mean of the return and the earlier periods `before`; in this
-        comparison, the limits are multiplied by 1.5. If no connection carried enough data during
-        the return, `now` is only compared with the earlier periods, with the limits themselves.
+        is also compared with the geometric mean of the return and the earlier periods `before`; in
+        this comparison, the limits are multiplied by 1.5. If no connection carried enough data
+        during the return, `now` is only compared with the earlier periods, with the limits
+        themselves.
         """
         if not back.flows:
             return self.harm_of_period(now, before)
