@@ -1,7 +1,8 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-If a period is interrupted, each part of the period, and each return to the baseline, is a separate
-run. For each of these runs, a study with the duration of the run is created.
+A trial interrupts a period of the challenger by a return to the baseline if it suspects harm. Each
+part of an interrupted period, and each return, is a separate run. For each of these runs, a study
+with the duration of the run is created.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 Each round draws points, simulates them and adds them to the points of earlier rounds.  The weight
 of a point is its prior density, divided by the density of the mixture of all proposals so far
 (Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
-distance from the measurement.  This is a distance between parameter estimates, which are computed
-from the statistics by a regression over the points near the measurement (semi-automatic summaries:
-Fearnhead and Prangle, Journal of the Royal Statistical Society B 74, 2012).  The kernel's width
-shrinks from round to round.  Finally, a local regression corrects for the remaining distance
-(Beaumont, Zhang and Balding, Genetics 162, 2002).
+distance from the measurement.  To compute the distance, a regression over the points near the
+measurement estimates parameters from the statistics of the point and from those of the measurement;
+the distance is the difference between the two estimates (semi-automatic summaries: Fearnhead and
+Prangle, Journal of the Royal Statistical Society B 74, 2012).  The kernel's width shrinks from
+round to round.  Finally, a local regression corrects for the remaining distance (Beaumont, Zhang
+and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -257,8 +258,9 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
     """Return points after a regression has corrected for their distance from the measurement.
 
     The regression is linear in the coordinates, not in their logits. Logits would keep all points
-    inside the cube. However, they would distort the relation near the ends of the prior ranges,
-    where many true values are: for example, the rate of a link is often hardly above the goodput.
+    inside the cube. However, they would distort the relation between statistics and parameters near
+    the ends of the prior ranges, where many true values are: for example, the rate of a link is
+    often hardly above the goodput.
     """
     features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
     slopes = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)[1:]
@@ -269,9 +271,11 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
     """Return, for each feature, the difference that the regression must leave uncorrected.
 
-    A regression is not valid where there are no points. Therefore, it may move points towards the
-    measurement only as far from the points' mean as the farthest point is. The result is 0 if some
-    point is at least as far from the mean as the measurement is.
+    A regression is not valid where there are no points. If the measurement is farther from the mean
+    of the points than every point is, the regression therefore moves the points only a part of the
+    way from the mean to the measurement: the distance from the mean to the farthest point. The
+    result is the rest of the way; it is 0 if a point is at least as far from the mean as the
+    measurement is.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))

@@ -1,7 +1,8 @@
 """Compute summary statistics of a flow, in the same way for measurements and simulations.
 
-Each statistic is a logarithm or a ratio, so a difference of 0.1 always means about 10 %.  The fit
-leaves out statistics that are missing from the measurement.
+Most statistics are logarithms; some of these are multiplied by 0.25 or 0.5.  The other statistics
+are correlations, a ratio and a slope.  The fit leaves out statistics that are missing from the
+measurement.
 """
 
 from __future__ import annotations

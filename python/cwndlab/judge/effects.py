@@ -2,9 +2,9 @@
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
 the rate consists of the mean results at each rate, over those delays that were run at every rate.
-(In a factorial design, the differences between these means are called the main effect.) The effect
-is computed separately in each repetition, because all runs of a repetition use the same random
-numbers. The interval of the effect is computed over repetitions.
+(In a factorial design, the differences between these means are called the main effect.) Runs of the
+same repetition can use the same random numbers, whereas different repetitions are independent. The
+means are therefore computed in each repetition, and their intervals over the repetitions.
 """
 
 from __future__ import annotations

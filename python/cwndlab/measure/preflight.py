@@ -169,9 +169,10 @@ def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between client and server over TCP, in ms.
 
     The time for which request and answer waited on the two computers does not belong to the path,
-    so it is subtracted as far as it is known. Ten requests are timed. If the result suggests a
-    proxy, requests are timed for several more seconds: a radio cell's scheduler or a busy computer
-    may delay ten answers, but is unlikely to delay every answer for several seconds.
+    so it is subtracted as far as it is known. Ten requests are timed. If all answers take clearly
+    longer than the round-trip time that TCP measures, a proxy may acknowledge the data. To be sure,
+    requests are timed for several more seconds: a radio cell's scheduler or a busy computer may
+    delay ten answers, but is unlikely to delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S

@@ -30,7 +30,7 @@ _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
 """If more than this percentage of the datagrams is lost, the link limited the rate, not the sender.
-A link without a queue loses a third of the datagrams, which are sent at 3/2 of the link's rate. If
+Datagrams are sent at 3/2 of the link's rate, so a link without a queue loses a third of them. If
 the link is faster than the sender, only a few percent are lost, in the receiver's socket or on the
 radio."""
 

@@ -1,4 +1,4 @@
-"""Define old TCP variants, such as Tahoe: Reno's window control with a different loss recovery.
+"""Define old TCP variants (such as Tahoe) as Reno's window control with another loss recovery.
 
 The stack determines which variants are possible: the stacks of the RFCs and simulators (`classic`)
 support all variants; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.

@@ -51,12 +51,12 @@ def validate(
 ) -> Validation:
     """Execute the missing runs, and store results in the subfolders `sim` and `kernel` or `vm`.
 
-    A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
-    the distributions can be compared. If the kernel lacks an algorithm, cwndlab's implementation is
-    loaded into the kernel for the runs. The simulator models the hosts by the preset `linux-tun`
-    unless the study names other hosts. If the kernel runs in virtual machines, the subfolder is
-    `vm`, the preset is `linux-tun-vm`, the simulator uses the buffer limits of these machines, and
-    all settings of a repetition share a seed.
+    If the medians of simulator and kernel differ by more than the bounds in a setting, this setting
+    is run with ten seeds in total, so that the distributions can be compared. If the kernel lacks
+    an algorithm, cwndlab's implementation is loaded into the kernel for the runs. The simulator
+    models the hosts by the preset `linux-tun` unless the study names other hosts. If the kernel
+    runs in virtual machines, the subfolder is `vm`, the preset is `linux-tun-vm`, the simulator
+    uses the buffer limits of these machines, and all settings of a repetition share a seed.
 
     Args:
         study: the study to run.

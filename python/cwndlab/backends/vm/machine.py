@@ -187,11 +187,12 @@ class VirtualMachine:
         """Execute a request in a copy of the virtual machine; return all files that the copy wrote.
 
         The algorithms `programs` are loaded into the guest kernel before the run. If the kernel
-        refuses one of them, there is no answer, and the file `loaded` contains the reason.
+        refuses one of them, the file `answer` is missing, and the file `loaded` contains the
+        reason.
 
         Raises:
-            KernelRunError: the virtual machine ended without an answer; the message contains the
-                last line of its console.
+            KernelRunError: the virtual machine ended and wrote neither `answer` nor `loaded`; the
+                message contains the last line of its console.
             BrokenAlgorithmError: an algorithm does not compile.
         """
         content = packed_request(request, programs)
