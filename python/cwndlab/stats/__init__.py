@@ -2,7 +2,8 @@
 
 The unit of resampling is always a *run*, never a sample within a run: the samples of a run are
 correlated, whereas runs with different seeds are independent. Runs of two algorithms with the same
-seed have the same channel, so algorithms are compared by pairs of runs.
+seed have the same channel, so the channel causes no difference between them. Therefore, algorithms
+are compared by such pairs of runs.
 """
 
 from cwndlab.stats.bootstrap import (
