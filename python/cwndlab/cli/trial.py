@@ -136,9 +136,9 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Register the prediction of RESULTS before a trial begins.
 
-    RESULTS is a folder of results from `advise` or from a simulated study. You can publish the file
-    of the prediction. The file contains the SHA-256 of the prediction, so nobody can change the
-    prediction unnoticed.
+    RESULTS is a folder of results from `advise` or from a simulated study. The file of the
+    prediction contains a SHA-256 of its contents. If you publish this SHA-256 before the trial,
+    nobody can change the prediction unnoticed.
     """
     design = Design(blocks, period / 1e9, wash_out / 1e9, seed=seed)
     if design.washout_s >= design.period_s:

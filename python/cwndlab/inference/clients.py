@@ -61,8 +61,8 @@ def classes(
 
     Args:
         flows: all connections of a log, including short ones.
-        is_usable: for each connection, whether the connection is long enough to show the
-            properties of its path.
+        is_usable: for each connection, whether the connection contains enough information to
+            infer its link.
         window_s: length of the log.
         interval_s: interval between snapshots.
     """

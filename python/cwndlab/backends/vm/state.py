@@ -2,8 +2,9 @@
 
 QEMU keeps the time of an instruction-counted clock as two numbers of nanoseconds: the instructions
 that were executed, and a bias for the time that was skipped. When QEMU records a run, it stores the
-difference between two counts of instructions as a C `int`, and ends with `diff >= 0` if the first
-difference, from 0 to the count in the loaded state, is from 2^31 to 2^32 (modulo 2^32).
+difference between two counts of instructions as a C `int`. The first difference is from 0 to the
+count in the loaded state. If it is from 2^31 to 2^32 (modulo 2^32), the `int` is negative, and QEMU
+aborts because its assertion `diff >= 0` fails.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Return a sentence that says whether congestion control or other settings change the curves.
+    """Return a sentence that names the settings that change the curves, congestion control last.
 
     Congestion control is considered a minor cause if its effect on the window is less than half
     the effect of the weakest other cause.
