@@ -1,7 +1,7 @@
 """Compute how many similar networks `advise` can simulate within its time limit.
 
-The estimate uses the durations of the first runs; these durations are stored with the results. If
-the command is repeated, it reads the stored durations and simulates the same networks.
+The number is estimated from the durations of the first runs, which are stored with the results. If
+the command is repeated, it reads the stored durations and therefore simulates the same networks.
 """
 
 from __future__ import annotations

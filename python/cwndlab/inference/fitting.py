@@ -35,8 +35,9 @@ HOST_DELAY_MS = 1.0
 """Delay, in ms, that the measuring computers themselves cause.
 
 Interrupts and scheduling change single round-trip times by up to about 1 ms. Simulations do not
-contain this delay. On the kernel's emulated links with a policer and hardly any queue, the 95th
-percentile of the measured queueing delay was 1.2 ms (docs/notes/2026-11-inference.md).
+contain this delay. For example, the 95th percentile of the measured queueing delay was 1.2 ms on
+the kernel's emulated links with a policer, although they had hardly any queue
+(docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
 """Amounts, as differences of logarithms, by which each end of the intervals of goodput and of delay

@@ -180,10 +180,9 @@ def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
 def call_rating() -> pl.Expr:
     """Return the E-model's rating R of a call, from 1 to 94.2, computed from delay and loss.
 
-    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e), where d is the delay in
-    ms from mouth to ear, and e is the fraction of lost packets (Cole and Rosenbluth 2001, for
-    G.711). Above 80, users are satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107
-    annex B).
+    R = 94.2 - 0.024 d - 0.11 max(d - 177.3, 0) - 30 ln(1 + 15 e), where d is the delay in ms from
+    mouth to ear, and e is the fraction of lost packets (Cole and Rosenbluth 2001, for G.711). Above
+    80, users are satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107 annex B).
     """
     delay_ms = _number("datagram_delay_p95_ms") + _FRAME_MS
     late = (delay_ms - 177.3).clip(0)
