@@ -96,7 +96,10 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return each point's ratio of prior to proposal density; the mean ratio is about 1."""
+        """Return the prior density of each point, divided by its proposal density.
+
+        The mean of these ratios is about 1.
+        """
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:

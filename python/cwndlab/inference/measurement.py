@@ -58,7 +58,10 @@ class MeasuredFlow:
 
     @property
     def interval_s(self) -> float:
-        """Median time between two samples in s, rounded to tenths and limited to 0.1 s to 1 s."""
+        """Median time between consecutive samples, in s.
+
+        The time is rounded to tenths; it is at least 0.1 s and at most 1 s.
+        """
         steps_s = np.diff(np.asarray(self.samples.get("t_s", ()), np.float64))
         usual_s = float(np.median(steps_s)) if len(steps_s) else _LONGEST_INTERVAL_S
         return min(max(round(usual_s, 1), _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
@@ -67,8 +70,9 @@ class MeasuredFlow:
     def is_smoothed(self) -> bool:
         """True if the minimum round-trip time is only the minimum of smoothed samples.
 
-        iperf3 reports this minimum. If the flow always kept a queue, this minimum is longer than
-        the round-trip time of the path.
+        iperf3 reports this minimum. A smoothed sample is an average over many packets. If most of
+        these packets waited in a queue, even the smallest average is longer than the round-trip
+        time of the path.
         """
         base_ms, least_ms = self.row.get("rtt_base_ms"), least_srtt_ms(self.samples)
         return bool(base_ms and least_ms and base_ms > (1 - _SAME) * least_ms)
@@ -117,8 +121,8 @@ class MeasuredFlow:
             )
         if row.get("goodput_mbit_s") is None:
             self._refuse(
-                "the goodput is missing: the file of an iperf3 server that sends the data does "
-                "not contain the goodput; use the client's file"
+                "the goodput is missing: if an iperf3 server sends the data, its file does not "
+                "contain the goodput; use the client's file"
             )
         if not row["goodput_mbit_s"]:
             self._refuse("the flow carried no data")

@@ -42,7 +42,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """True if the regret is not negligible and the flow would reduce it by more than 10 %."""
+        """True if the regret is not negligible, and a measurement reduces it by more than 10 %."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:

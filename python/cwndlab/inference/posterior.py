@@ -63,8 +63,8 @@ class Check:
     """Result of comparing the measurement with simulations on the inferred links."""
 
     probability: float
-    """Fraction of the simulations that deviate from the other simulations at least as much as the
-    measurement deviates from all simulations."""
+    """Fraction of the simulations whose deviation from the other simulations is at least as large
+    as the deviation of the measurement from all simulations."""
     worst: str
     """The statistic in which the measurement differs most from the simulations, as the noun phrase
     that `cwndlab.inference.summaries.title` returns."""
@@ -229,7 +229,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Draw links, from each family in proportion to its probability; all count equally."""
+        """Draw links of equal weight; each family's share of the links is its probability."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)

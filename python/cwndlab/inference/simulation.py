@@ -125,7 +125,7 @@ class Simulation:
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a scenario that ends after its first seconds."""
+    """Return a copy of a scenario, shortened to the first seconds."""
     end_ns = round(_GLANCE_S * 1e9)
     flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
     return scenario | {"duration_ns": end_ns, "flows": flows}

@@ -46,8 +46,8 @@ TITLES = {
     "goodput_step": "the median change in goodput from one second to the next",
     "srtt_step": "the median change in the smoothed round-trip time from one second to the next",
     "srtt_jump": "the largest change in the smoothed round-trip time from one second to the next",
-    "floor_change": "the change in the minimum smoothed round-trip time from the first half of the "
-    "run to the second",
+    "floor_change": "the change in the minimum smoothed round-trip time from the first to the "
+    "second half of the run",
     "memory": "the correlation between the goodputs of consecutive seconds",
     "lowest_second": "the lowest goodput in a one-second interval",
     "goodput_and_rtt": "the correlation between the goodput and the round-trip time",
@@ -108,9 +108,10 @@ DISORDER = "disorder"
 """Event in which a first duplicate ACK reaches the sender, a sign of loss or reordering."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
-"""Time in s by which a program that reports once a second may be late with a sample.
+"""Largest delay, in s, of a sample of a program that reports once a second.
 
-A loss in a sample that is late by at most this time belongs to the second before the sample.
+A sample that is delayed by at most this time belongs to the one-second interval that has just
+ended.
 """
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
@@ -123,7 +124,8 @@ _LEAST_STEP = 0.05
 """If the logarithm of a value changes by less than this from one second to the next, the change is
 negligible."""
 _STALLED = 0.1
-"""Fraction of the median goodput; a second with less goodput is treated as stalled."""
+"""If the goodput in a one-second interval is at most this fraction of the median goodput, the flow
+is treated as stalled in this interval."""
 _LEAST_SHARE = 0.05
 """Lower limit of the goodput in a quarter of the run, relative to the mean goodput.
 
@@ -193,7 +195,7 @@ def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics in whole seconds, because iperf3 reports no exact loss times."""
+    """Compute statistics of the seconds with losses; iperf3 reports no exact times of losses."""
     seconds = np.unique(np.ceil(losses_s - _LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -332,7 +334,8 @@ def _log(value: float | None) -> float | None:
 def _correlation(a: Floats, b: Floats) -> float | None:
     """Return the correlation of two columns of logarithms.
 
-    Variations of up to 1 % count as noise, because the measuring computers cause such variations.
+    The result is near 0 if a column varies by much less than `_NOISE`, because the measuring
+    computers may be the cause of so small a variation.
     """
     if len(a) < _FEWEST_PAIRS:
         return 0.0

@@ -1,6 +1,6 @@
 """Create families of wired links: drop-tail, policed, with AQM, or with competing flows.
 
-FQ-CoDel has no separate family, because it treats a single flow like CoDel.
+FQ-CoDel has no separate family, because it treats a single flow as CoDel does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STEP_S = 1.0
 MEMORY = 0.8
 """Correlation between the logarithms of a varying rate in two consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
-"""Loss, jitter and rate variation below these limits are negligible and are set to zero."""
+"""Limits below which loss, jitter, and variation of the rate are negligible and are set to zero."""
 LEAST_BURST = 1.5
 """Mean length of loss bursts, in packets, below which losses are modelled as independent."""
 _MANAGED = ("codel", "pie")
@@ -102,7 +102,7 @@ def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wired links on which, during a part of the run, CUBIC flows compete."""
+    """Return the family of wired links that CUBIC flows share during a part of the run."""
     return Family(
         "shared",
         "wire",
@@ -130,7 +130,7 @@ def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimension:
-    """Return the parameter for the round-trip time; `families` explains `is_smoothed`."""
+    """Return the parameter for the round-trip time; for `is_smoothed`, see `families`."""
     least = _LEAST_OF_SMOOTHED if is_smoothed else _LEAST_OF_SHORTEST
     return Dimension(
         "round_trip",
