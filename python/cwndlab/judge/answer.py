@@ -63,7 +63,7 @@ CLASS = "users"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decision on the best algorithm, and the comparison of runs on which it is based."""
+    """A decision on the best algorithm, and the comparison of runs that led to it."""
 
     decision: Decision
     comparison: Comparison = field(repr=False)
@@ -224,7 +224,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Add to a decision the results on similar networks and those with competing flows."""
+    """Add to a decision the results on similar networks and the results with competing flows."""
     is_explained = knowledge.weights is None or knowledge.weights.meaning.is_explained
     return replace(
         decision,

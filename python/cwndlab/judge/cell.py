@@ -1,4 +1,4 @@
-"""Define the measured values of all algorithms that a study compares in one network setting."""
+"""Define `Comparison`: the values measured with all algorithms in one network setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -40,17 +40,17 @@ class Comparison:
     """Random seeds of all runs in this network setting."""
     repetitions: int
     is_paired: bool
-    """True if all algorithms ran with the same random seed in each repetition."""
+    """True if, in each repetition, all algorithms ran with the same random seed."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
     """Maps each compared algorithm to the keys (identifiers) of the runs from which its values are
     computed."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Maps each compared algorithm to the numbers of its flows (the column `flow`)."""
+    """Maps each compared algorithm to the numbers that identify its flows (the column `flow`)."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """A name such as "bbr (sent by cubic)" states that another algorithm sent the data. Maps each
-    such name to the algorithm that the study names: `bbr` in this example."""
+    """Maps each name such as "bbr (sent by cubic)" to the algorithm that the study names, here
+    `bbr`. Such a name states that another algorithm, here `cubic`, sent the data."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""
@@ -139,7 +139,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Return the difference between two algorithms in a column, computed from pairs of runs.
+        """Return by how much two algorithms differ in a column, computed from pairs of runs.
 
         Return None if there are no pairs.
         """

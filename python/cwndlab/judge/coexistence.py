@@ -74,8 +74,8 @@ class Coexistence:
     accepted: Harm
     """Harm that flows of the competing algorithm do to each other."""
     excess: Harm
-    """The harm `done` minus the harm `accepted`, computed in each repetition. If `accepted` is
-    negative, 0 is used instead."""
+    """The harm `done` minus the harm `accepted`, computed in each repetition; a negative `accepted`
+    counts as 0."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None

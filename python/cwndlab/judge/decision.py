@@ -100,16 +100,15 @@ class Decision:
     setting: str
     """Name of the network setting; empty if the study has only one setting."""
     pairs: int
-    """Number of repetitions whose runs form pairs; 0 if all repetitions have identical results, so
-    that the effect of chance is unknown."""
+    """Number of repetitions whose runs form pairs. It is 0 if all repetitions have identical
+    results, which do not show the effect of chance."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
     """Results of all algorithms, ordered from the highest score to the lowest."""
     repeatable: float | None
     same_set: float | None
-    """Probability that a repetition of the experiment would recommend exactly the same
-    algorithms."""
+    """Probability that the experiment, if repeated, would recommend exactly the same algorithms."""
     good_selection: float | None
     """Probability that the first recommended algorithm is nearly the best algorithm on this
     link."""
@@ -129,8 +128,8 @@ class Decision:
     queue: QueueSize | None = None
     """Queue size of the slowest wired link; None if the queue has no fixed size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the first recommended algorithm in competition with CUBIC flows, and with other
-    flows of the same algorithm."""
+    """Results of the first recommended algorithm in competition with CUBIC flows, and in
+    competition with other flows of its own."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision concerns a single network."""
     is_measured: bool = False
@@ -164,7 +163,7 @@ class Decision:
 
     @property
     def are_estimates(self) -> bool:
-        """True if the classes of the population are estimates of a single network."""
+        """True if each class of the population is one estimate of the same network."""
         return self.population is not None and self.population.meaning.are_estimates
 
     @property
@@ -272,7 +271,7 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 
 def _without_choice(decision: Decision) -> Decision:
-    """Remove the recommendation from a decision, because no data arrived in any run."""
+    """Remove the recommendation from a decision about runs in which no data arrived."""
     unknown = replace(decision, repeatable=None, same_set=None, good_selection=None, step=None)
     return replace(unknown, best=(), entrants=(), is_alone=False, is_idle=True)
 
@@ -351,7 +350,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return each column's relative change, over pairs of runs, if `new` replaces `old`."""
+    """Return each column's mean relative change from `old` to `new`, over pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -376,7 +375,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Return the mean relative change from `theirs` to `ours` (logarithms), with its interval."""
+    """Return the mean relative change, with its interval, between two sequences of logarithms."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

@@ -66,8 +66,8 @@ def compare_directions(
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
     """Return a sentence on how much goodput varies between places, or "" for a single place.
 
-    The sentence uses those settings in `comparisons` that differ from `comparison` only in the
-    place.
+    The places are compared in those settings of `comparisons` that differ from the setting of
+    `comparison` only in the place.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -101,8 +101,8 @@ def _balanced(
 ) -> list[list[Comparison]]:
     """Return, for each level of a factor, the network settings with this level.
 
-    A setting is omitted unless its combination of levels of the other factors was run at every
-    level of this factor.
+    A setting is included only if its levels of the other factors were run together with every level
+    of this factor.
     """
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
@@ -138,7 +138,7 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether at least one mean is not zero, so that an effect can be plotted."""
+    """Return whether at least one mean is not zero; otherwise, there is no effect to plot."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 

@@ -52,7 +52,7 @@ class Goal:
 
 
 def share_given(price: float) -> float:
-    """Return the fraction of throughput that a user would give up to halve the delay.
+    """Return the fraction of throughput that a user would give up in order to halve the delay.
 
     `price` is the weight of the delay in the user's utility (see `Goal.price`).
     """
