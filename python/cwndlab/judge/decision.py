@@ -375,7 +375,10 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Return the mean relative change, with its interval, between two sequences of logarithms."""
+    """Return the mean relative change from `theirs` to `ours`, with its interval.
+
+    Both sequences contain logarithms.
+    """
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

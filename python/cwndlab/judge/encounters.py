@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""Default algorithm of the competing flows: CUBIC, the default of Linux, which most Internet flows
-use."""
+"""Default algorithm of the competing flows: CUBIC, the default of Linux and the algorithm of most
+Internet flows."""
 
 DURATION_S = 15
 WARM_UP_S = 3
@@ -62,8 +62,8 @@ class Mix:
     defines is used."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """True if the neighbour's flows belong to another user of the link, whose packets have a
-    separate queue."""
+    """True if the neighbour's flows belong to another user than the candidate's flows. The packets
+    of each user have a separate queue."""
 
 
 PLAIN = Mix()
@@ -107,7 +107,7 @@ class Network:
 
     @property
     def has_queue_key(self) -> bool:
-        """True if one key of the study sets the queue's size; a chain of links has no such key."""
+        """True if a single key of the study sets the queue's size; a chain has no such key."""
         return self.path.kind != "chain"
 
 
@@ -211,10 +211,10 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the run (encounter) in which flows of two algorithms compete.
+    """Return the run (encounter) in which two groups of flows compete.
 
-    If both groups of flows use the same algorithm under equal conditions, the smaller group comes
-    first. Therefore, equal encounters have the same name.
+    If the groups differ only in their number of flows, the smaller group is the candidate's.
+    Therefore, equal encounters have the same name.
     """
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
@@ -226,8 +226,8 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 def alone(algorithm: str, mix: Mix) -> Encounter:
     """Return the run in which one flow of `algorithm` sends alone.
 
-    The queue size, and the round-trip time and user of the flow, are those of the neighbour in
-    `mix`.
+    The queue has the size in `mix`. The flow has the round-trip time and the user of the
+    neighbour's flows.
     """
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)

@@ -121,7 +121,7 @@ def _share_of_good(utilities: Floats, runs: Floats, choice: int) -> float | None
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
     """Return the recommended algorithms for each class of distances to the server.
 
-    The result is empty if this distance is not one of the randomly drawn properties.
+    The result is empty if the distance to the server was not drawn at random.
     """
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
@@ -135,7 +135,7 @@ def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -
     """Return the network properties that change the recommendation, with break-even values.
 
     Beyond the break-even value of a property, another algorithm is better than `safest`, the
-    algorithm with the highest mean utility. The property for which the other algorithm gains the
+    algorithm with the highest mean utility. The property for which changing the algorithm gains the
     most utility comes first.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts

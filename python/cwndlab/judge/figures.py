@@ -78,12 +78,12 @@ class Figures:
     """All numbers in the description of one link, including values from its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Store the link's table of keys and its numbers, both returned by `expand_link`."""
+        """Store the table of a link's keys, and the link's numbers; `expand_link` returns both."""
         self.table = table
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path, in the smallest unit; None if there is no number."""
+        """Return the number at a path, in its smallest unit; None if there is no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
@@ -99,7 +99,7 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the study keys, with their values, that give the link the numbers in `values`."""
+        """Return study keys, with new values, that change the numbers of the link to `values`."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")

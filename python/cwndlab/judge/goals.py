@@ -172,8 +172,8 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Maps the name of each use of a network that has its own measure of quality, such as `video`, to
-the goal that uses this measure."""
+"""Maps the name of each use that has its own measure of quality, such as `video`, to the goal that
+is based on this measure."""
 
 
 def goal_named(name: str) -> Goal:

@@ -38,7 +38,7 @@ _ALSO_GIVEN: Mapping[str, tuple[str, ...]] = {
     "coverage": ("link.cell.user.downlink", "link.cell.user.uplink"),
     "speed": ("link.cell.user.fading.doppler",),
 }
-"""Maps a link's key to the paths of the other keys that its value determines."""
+"""Maps a key of a link to the paths of the keys whose values it determines."""
 _DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
@@ -51,7 +51,7 @@ class Relative(Basis):
 
 
 class RangesFile(Model):
-    """Content of `data/ranges.toml`: ranges for values of hosts, and of links without ranges."""
+    """Content of `data/ranges.toml`: ranges for hosts, and for links that define no ranges."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -251,7 +251,7 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Yield the study key of each queue of the link, with the limit of the queue."""
+    """Yield, for each queue of the link, the study key that sets its size, and the size."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None

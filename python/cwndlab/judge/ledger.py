@@ -45,7 +45,8 @@ class LedgerEntry:
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
-    """Description of the harm for which the trial was ended early; empty if there was no harm."""
+    """Description of the harm because of which the trial ended early; empty if there was no
+    harm."""
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""Smallest number of entries in a bin (interval of probabilities) whose accuracy is checked. Bins
-with fewer entries are only displayed."""
+"""The accuracy of a bin (interval of probabilities) is checked if the bin has at least this many
+entries. Bins with fewer entries are only displayed."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
@@ -50,8 +50,7 @@ class Reliability:
     stated: float
     """Mean of those predicted probabilities that lie between `low` and `high`."""
     happened: float
-    """Fraction of the comparisons in which the challenger was better; each tie counts as half a
-    comparison in which it was better."""
+    """Fraction of the comparisons that the challenger won; each tie counts as half a win."""
     count: int
 
     @property
@@ -71,7 +70,7 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; each tie adds one half."""
     compared: int
-    """Number of predictions whose outcome is known: the function `better` does not return None."""
+    """Number of predictions whose outcome is known (the function `better` does not return None)."""
     brier: float | None
     """Mean squared error of the predicted probabilities; None if no outcome is known."""
     bins: tuple[Reliability, ...]

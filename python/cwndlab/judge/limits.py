@@ -95,10 +95,10 @@ class Recorded(Protocol):
         """Return a table with one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of runs whose columns have the given values."""
+        """Return the time series of the runs that `where` selects."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of runs whose columns have the given values."""
+        """Return the losses, recoveries and timeouts of the runs that `where` selects."""
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:

@@ -56,8 +56,8 @@ class WithSeries(ResultsLike, Protocol):
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
     """Return the measures that are not columns of results, with one row for each `run` and `flow`.
 
-    `floor_ms` is added to the queueing delay, so that reducing a delay far below `floor_ms` hardly
-    matters.
+    `floor_ms` is added to the queueing delay, so that it hardly matters by how much a delay is
+    below `floor_ms`.
     """
     flows = results.flows()
     measured = (
@@ -110,7 +110,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms; the Rust core computes the same ones on all computers."""
+    """Return natural logarithms, from the Rust core: they are the same on all computers."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]

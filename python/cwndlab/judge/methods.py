@@ -57,7 +57,7 @@ class MethodTable:
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs of method and algorithm that clearly deviate from the product of both effects."""
+        """Pairs whose goodput clearly deviates from the product of their two effects."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]

@@ -77,7 +77,8 @@ class Networks:
     network."""
     turns: tuple[Turn, ...]
     """Network properties that have a break-even value, beyond which another algorithm is better
-    than `safest`. The property for which the other algorithm gains the most utility comes first."""
+    than `safest`. The property for which changing the algorithm gains the most utility comes
+    first."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty if this distance is not one
     of the properties that were drawn at random."""

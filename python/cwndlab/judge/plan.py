@@ -52,7 +52,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study with its present number of repetitions, and the number that it needs."""
+    """Cost of a study with its present number of repetitions, and the number needed."""
 
     runs: int
     repetitions: int
@@ -182,7 +182,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return the duration of a run in seconds; the run ends early if all files have arrived."""
+    """Estimate how many seconds a run lasts; it ends early if all files have arrived."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -191,7 +191,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Estimate from the pilot study how many seconds a run takes in addition to its duration."""
+    """Estimate from the pilot study by how many seconds a run exceeds the key `duration`."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -49,9 +49,9 @@ class Class:
     weight_source: str
     """Source of the weight, or the word "invented" and a reason if there is no source."""
     changes: Mapping[str, Any]
-    """Maps the path of each study key that is set for this class of users to the key's value."""
+    """Study keys that are set for this class of users: maps the path of each key to its value."""
     is_invented: bool = True
-    """True if no publication or data set supports the weight or a part of the weight."""
+    """True if the weight, or a part of it, is not supported by a publication or a data set."""
 
     def level(self) -> dict[str, Any]:
         """Return the class of users as a named level of a study's factor."""
@@ -65,14 +65,14 @@ class Population:
     title: str
     classes: tuple[Class, ...]
     are_estimates: bool = False
-    """True if the classes are estimates of a single network, and the weights are their
-    probabilities."""
+    """True if each class is one estimate of the same network, and its weight is the probability of
+    this estimate."""
     is_explained: bool = True
     """False if the networks were inferred from a measurement, but do not explain its results."""
 
     @property
     def meaning(self) -> Meaning:
-        """Meaning of the classes: for example, whether they are estimates of a single network."""
+        """Meaning of the classes and of their weights."""
         is_invented = any(each.is_invented for each in self.classes)
         return Meaning(is_invented, self.are_estimates, self.is_explained)
 

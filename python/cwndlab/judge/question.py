@@ -21,7 +21,7 @@ COEXISTENCE = "coexistence"
 MIXES = "mixes"
 """Subfolder of the results that contains runs with several combinations of competing flows."""
 DRAWS = "draws.json"
-"""File in the subfolder `NETWORKS` with the values of study keys drawn for each network."""
+"""File in the subfolder `NETWORKS`: the values of study keys that were drawn for each network."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,13 +72,13 @@ class Flip:
     share: float
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
-    """p value of a one-sided t test of whether the mean lead on held-out networks is above 0,
-    multiplied by the number of keys for which a rule was found."""
+    """p value of a one-sided t test of whether the mean lead on held-out networks is above 0. The p
+    value is multiplied by the number of tests, one for each key with a rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule to use another algorithm above or below a threshold, or for one choice of a key."""
+    """A rule to use another algorithm if a key is above or below a threshold, or is one choice."""
 
     other: int
     side: Side
@@ -159,7 +159,7 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """The weight of one class of users at which the recommendation for all classes changes."""
+    """The weight of one class of users at which the common recommendation changes."""
 
     class_name: str
     weight: float
@@ -168,7 +168,7 @@ class ShareTurn:
     """Break-even weight of the class of users: at this weight, the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row number of the algorithm that is best beyond the weight `at`."""
+    """Row number of the algorithm that is best if the weight is on the side `side` of `at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def weigh(
 def _nearest_turn(
     by_class: Floats, shares: Floats, best: int, n: int, name: str
 ) -> ShareTurn | None:
-    """Return the nearest weight of class `n` at which another algorithm becomes the best."""
+    """Return the turn nearest to the current weight of class `n`; None if there is no turn."""
     weight = float(shares[n])
     if weight >= 1:
         return None
@@ -294,7 +294,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule that applies above a threshold, and the best that applies below one.
+    """Return two rules: the best of those above a threshold, and the best of those below one.
 
     A rule that gains no utility is omitted.
     """

@@ -36,7 +36,8 @@ _UNEVEN_PCT = 35.0
 """Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
 _PROBABLE = 0.05
-"""An estimate of the network is mentioned only if its probability is at least this value."""
+"""If the classes are estimates of one network, the class with the largest loss is mentioned only if
+its probability is at least this value."""
 
 _HALF = 0.5
 """If the recommended algorithm is nearly the best on less than this fraction of similar networks,
@@ -244,7 +245,7 @@ def _title(algorithm: str) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class that loses most, and on the weight that changes the advice."""
+    """Return sentences on the class with the largest loss, and on a break-even weight."""
     population, first = decision.population, decision.first
     if population is None or first is None or not decision.is_explained:
         return []

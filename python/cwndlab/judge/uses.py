@@ -57,9 +57,9 @@ class Use:
     """Further flows that share the link with the flow under test."""
 
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the study keys of this use, without the keys of the network and the algorithms.
+        """Return the study keys of this use; they define neither the network nor the algorithms.
 
-        `flow` contains additional keys of the flow under test, such as its start jitter.
+        The keys in `flow`, such as the start jitter, are added to the flow under test.
         """
         tables = [dict(flow or {}), *map(dict, self.beside)]
         return {**self.keys, **({"flow": tables} if flow or self.beside else {})}
@@ -215,7 +215,7 @@ def _call_gain() -> pl.Expr:
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return an expression that copies a measure of a call to the other flows of the same run."""
+    """Return an expression that gives the other flows of a run a measure of the run's call."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

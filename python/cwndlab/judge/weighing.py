@@ -24,8 +24,8 @@ class Meaning:
     is_invented: bool = False
     """True if the weight of any class of users was invented, not taken from a source."""
     are_estimates: bool = False
-    """True if the classes are estimates of one network, and the weights are their
-    probabilities."""
+    """True if each class is one estimate of the same network, and its weight is the probability of
+    this estimate."""
     is_explained: bool = True
     """False if the networks were inferred from a measurement, but do not explain its results."""
 
@@ -43,7 +43,7 @@ class ClassView:
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """True if this class loses the most utility of all classes, and the loss is not negligible."""
+    """True if no class loses more utility than this class, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """The recommendation for a population, its effects, and the weights that would change it."""
+    """Effects of a recommendation on a population, and the weights at which it would change."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Weights of classes that would change the recommendation; the smallest change of weight comes
-    first."""
+    """Class weights at which the recommendation would change; the weight nearest to its current
+    value comes first."""
     meaning: Meaning
 
     @property
