@@ -270,7 +270,7 @@ APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in
 
 
 def _written(model: type[Model]) -> type[Model]:
-    """Return the model of an application in the form used in study files."""
+    """Return the model of an application as it is written in study files."""
     form = written_form(model, is_whole=True)
     if model is not Sftp:
         return form

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""Type of a whole number; other types of values, such as "3", true and 3.0, are refused."""
+"""Type of a whole number; values of other types, such as "3", true and 3.0, are refused."""
 TrueOrFalse = Annotated[bool, Strict()]
 """Type of a flag, which is true or false; other values, such as "yes" and 1, are refused."""
 Count = Annotated[Whole, Field(ge=0, le=2**63 - 1)]

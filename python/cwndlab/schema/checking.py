@@ -22,8 +22,8 @@ def checked(source: TomlSource, model: type[Checked]) -> Checked:
     """Check the content of a TOML file, and return the content as an instance of `model`.
 
     Raises:
-        CwndlabError: a key is missing or unknown, or has a value of the wrong type; the message
-            names each such key with its line.
+        CwndlabError: a key is missing or unknown, or a value has the wrong type; the message names
+            each such key, and its line or the line of its table.
     """
     try:
         return model.model_validate(source.document)

@@ -28,7 +28,7 @@ class Direction(Enum):
 
     @classmethod
     def of(cls, name: str) -> Direction:
-        """Return the direction called `downlink`, `uplink`, `forward` or `reverse`.
+        """Return the direction with the given name: `downlink` or `forward`, `uplink` or `reverse`.
 
         Raises:
             ValueError: no direction has this name.

@@ -1,6 +1,6 @@
-"""Define the devices and queues between a machine's sockets and the link, in SI units.
+"""Define the devices and queues between a machine's sockets and the link.
 
-The form used in study files is derived from these definitions.
+Values are in SI units. The form used in study files is derived from these definitions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Host(Model):
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
         description="queueing discipline of the transmit queue: pfifo is a first-in, first-out "
-        "queue; fq serves the flows in turn and paces them; fq_codel, pie and dualpi2 drop or mark "
-        "packets early, with default parameters",
+        "queue; fq serves the flows in turn and paces them; fq_codel, pie and dualpi2, with "
+        "their default parameters, drop or mark packets early",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,
@@ -67,8 +67,8 @@ class Host(Model):
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
-        description="time within which the host merges received segments (GRO); if absent, the "
-        "host does not merge segments",
+        description="time for which the host waits for more segments before it merges those that it "
+        "received (GRO); if absent, the host does not merge segments",
     )
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,

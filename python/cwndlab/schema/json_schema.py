@@ -82,5 +82,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a reference to the definition of links, with the description of the given field."""
+    """Return a reference to the definition of links, with the field's own description."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

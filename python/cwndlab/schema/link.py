@@ -26,7 +26,8 @@ class Link:
     """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
-    """The keys that the user wrote; short forms are expanded: `{ kind = "iid", share = "1 %" }`."""
+    """The keys that the user wrote, with short forms expanded, for example to `{ kind = "iid",
+    share = "1 %" }`."""
 
     @classmethod
     def read(cls, written: object) -> Link:
@@ -61,5 +62,5 @@ class Link:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return a placeholder for a link, which `cwndlab.schema.json_schema` replaces."""
+        """Return a placeholder for the schema of a link; `cwndlab.schema.json_schema` replaces it."""
         return {"type": "object", "title": "Link"}

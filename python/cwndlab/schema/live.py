@@ -17,7 +17,7 @@ _Positive = Annotated[Count, Field(gt=0)]
 
 
 class LivePath(Model):
-    """Place and time of the measurements of a study on a real network (`cwndlab live`)."""
+    """Place and time at which a study is measured on a real network (`cwndlab live`)."""
 
     kind: Annotated[Literal["live"], Inferred()] = "live"
     place: str = Field(
