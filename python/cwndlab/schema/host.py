@@ -67,8 +67,8 @@ class Host(Model):
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
-        description="time for which the host waits for more segments before it merges those that it "
-        "received (GRO); if absent, the host does not merge segments",
+        description="time for which the host waits for more segments before it merges those "
+        "that it received (GRO); if absent, the host does not merge segments",
     )
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,

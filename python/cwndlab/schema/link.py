@@ -62,5 +62,5 @@ class Link:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return a placeholder for the schema of a link; `cwndlab.schema.json_schema` replaces it."""
+        """Return a placeholder for a link's schema; `cwndlab.schema.json_schema` replaces it."""
         return {"type": "object", "title": "Link"}

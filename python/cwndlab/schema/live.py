@@ -27,8 +27,8 @@ class LivePath(Model):
     )
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
         default=None,
-        description="time of day at which runs are measured, in local time, such as "
-        '"06:00-07:30"; if absent, at any time',
+        description="period of the day, in local time, in which runs are measured, such as "
+        '"06:00-07:30"; if absent, runs are measured at any time',
     )
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
@@ -47,8 +47,8 @@ class LivePath(Model):
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,
-        description="rate of the UDP datagrams that are sent in parallel with the TCP data to "
-        "measure loss and jitter; if absent, no datagrams are sent",
+        description="rate of the UDP datagrams that measure loss and jitter while the TCP data are "
+        "sent; if absent, no datagrams are sent",
     )
 
 

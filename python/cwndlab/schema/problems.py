@@ -43,7 +43,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Convert a pydantic error to field errors; a wrong link gets one for each wrong key."""
+    """Convert a pydantic error to one field error, or to one for each wrong key of a link."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
@@ -151,7 +151,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotations that one part of a path (a key or a position) selects."""
+    """Return the annotations inside `annotation` that one part of a location selects."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

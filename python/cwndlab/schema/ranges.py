@@ -30,8 +30,8 @@ class Basis(Model):
     )
     invented: str | None = Field(
         default=None,
-        description="values of the range or the weight that come from no source, and the reasons "
-        "for choosing them",
+        description="those values of the range or of the weight that come from no source, and the "
+        "reasons for choosing them",
     )
 
     @model_validator(mode="after")
@@ -101,6 +101,6 @@ class Range(Basis):
 
     @property
     def all_paths(self) -> tuple[str, ...]:
-        """The keys of the link that the range may change."""
+        """The keys that the range may change."""
         chosen = (path for choice in self.choices for path in choice.set)
         return tuple(dict.fromkeys((*self.paths, *chosen)))

@@ -1,4 +1,4 @@
-"""Define the content of a study file: settings, factors that vary the settings, and recordings."""
+"""Define the content of a study file: settings, factors that vary them, and data to record."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the keys stack, user_stack and "
-        "server_stack determine this profile",
+        description="TCP stack profile of the receiver; if absent, the stack of the flow; if that "
+        "is absent, the user_stack or server_stack of the receiving machine",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"
@@ -112,7 +112,7 @@ class Record(Model):
     )
     pcap: TrueOrFalse = Field(
         default=False,
-        description="whether to capture the packets at each sender of data in a pcap file",
+        description="whether to capture, in a pcap file, the packets at each sender of data",
     )
 
 
@@ -163,8 +163,9 @@ class StudyModel(Model):
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that the same hosts run one after the other, in this order; before "
-        "each measured run, the hosts make one run with each of the other algorithms in the list",
+        description="algorithms that the same hosts run in turn: before each measured run, the "
+        "hosts make one run with each of the other algorithms, in the order of the list, beginning "
+        "with the one after the measured algorithm",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
@@ -248,7 +249,8 @@ class StudyModel(Model):
     )
     quick: dict[str, Any] = Field(
         default={},
-        description="settings that replace those in the rest of the file if --quick is given",
+        description="settings for --quick; with this option, each replaces the setting of the same "
+        "key in the rest of the file",
     )
 
     @field_validator("factors", mode="before")

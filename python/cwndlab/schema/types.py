@@ -1,4 +1,4 @@
-"""Types for quantities: study files contain text with units, and models contain whole numbers."""
+"""Types for quantities, which convert the text with units in study files to whole numbers."""
 
 from __future__ import annotations
 

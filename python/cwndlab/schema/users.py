@@ -1,4 +1,4 @@
-"""Define a population of networks, as written in `data/users/*.toml` and in users files.
+"""Define how `data/users/*.toml` and users files describe a population of networks.
 
 ```toml
 title = "Who visits our site"

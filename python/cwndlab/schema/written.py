@@ -121,7 +121,7 @@ def _is_strict(item: object) -> bool:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """Return a field of the model for study files, required unless the field has a default."""
+    """Return a field of the model for study files; it is required unless it has a default."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -246,7 +246,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`. If `base` has the same model, add the keys that only `base` has."""
+    """Return `own`, plus the keys that only `base` has if both are tables of the same model."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}

@@ -58,7 +58,7 @@ class Interval:
 
     @property
     def is_constant(self) -> bool:
-        """True if there are several runs with exactly the same value: nothing in them is random."""
+        """True if there are several runs, all with exactly the same value: nothing is random."""
         return self.runs > 1 and self.low == self.high
 
     @property
@@ -133,7 +133,10 @@ def bca_interval(
         msg = "an interval needs at least one run"
         raise ValueError(msg)
     if not np.isfinite(runs).all():
-        msg = "the value of a run is missing or infinite; remove this run, and report its removal"
+        msg = (
+            "the value of a run is missing or infinite; exclude this run, and mention the "
+            "exclusion together with the interval"
+        )
         raise ValueError(msg)
     count = len(runs)
     estimate = float(statistic(runs[np.newaxis])[0])
@@ -190,7 +193,7 @@ def _of_resamples(statistic: Statistic, runs: Floats, rows: npt.NDArray[np.int32
 
 
 def _taken(runs: Floats, rows: npt.NDArray[np.int32]) -> Floats:
-    """Return the runs with the given indices, in the memory layout that is the fastest to sum."""
+    """Return the runs with the given indices, in the memory layout that makes sums fastest."""
     if runs.ndim == 1:
         return runs[rows]
     taken: Floats = np.moveaxis(runs[rows.T], 0, 1)
@@ -204,7 +207,7 @@ def _mean(resamples: Floats) -> Floats:
 
 @lru_cache(maxsize=32)
 def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
-    """Return the indices of `draws` resamples of `count` runs; every call returns the same."""
+    """Return the indices of `draws` resamples of `count` runs, the same in every call."""
     generator = np.random.default_rng([_SEED, count])
     return generator.integers(count, size=(draws, count), dtype=np.int32)
 
