@@ -44,7 +44,8 @@ def covering_ratio(
 ) -> Interval:
     """Return the relative difference between two means over pairs of runs, with its interval.
 
-    Student's t is applied to the logarithm of the ratio; the delta method estimates its variance.
+    Student's t is applied to the logarithm of the ratio; the delta method estimates the variance of
+    this logarithm.
     """
     interval = interval_of_means(
         np.column_stack([ours, theirs]), _ratio_minus_one, confidence=confidence, draws=draws

@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Default smallest effect: smaller relative differences are considered negligible."""
+"""Default smallest effect: relative differences below it are considered negligible."""
 
 _EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; for more pairs, DRAWS random patterns
 _EXACT_RANKS = 25  # largest number of pairs for the exact distribution of the rank sum
@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def direction(self) -> int:
-        """Sign of the difference: 1 or -1 if it is certain, 0 if the interval includes zero."""
+        """Sign of the difference (1 or -1), or 0 if the interval of the difference includes 0."""
         if self.relative.low is None or self.relative.high is None:
             return 0
         return int(self.relative.low > 0) - int(self.relative.high < 0)
@@ -207,7 +207,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 def _as_pairs(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
-        msg = f"pairs need two lists of runs of equal length, not {a.shape} and {b.shape}"
+        msg = f"pairs need two lists with equal numbers of runs, not {a.shape} and {b.shape}"
         raise ValueError(msg)
     return np.column_stack([a, b])
 
@@ -220,7 +220,7 @@ def _deltas(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
 
 
 def _twice_mid_ranks(magnitudes: Floats) -> npt.NDArray[np.int64]:
-    """Return twice the mid-rank of each magnitude, which is a whole number even for ties."""
+    """Return the mid-rank of each magnitude times 2: a whole number, also for ties."""
     order = np.sort(magnitudes)
     edges = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
     twice = np.concatenate(

@@ -1,4 +1,4 @@
-"""Summarise values: fairness, distributions, and the most representative run."""
+"""Summarise values by fairness and distribution, and find the most representative run."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""Define studies: their documents, combinations of factor levels, runs and descriptions."""
+"""Define studies: their documents, runs, descriptions, and combinations of factor levels."""

@@ -205,7 +205,7 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a study with another document; relative paths start at the same folder."""
+        """Return a study with another document; relative paths still start at the same folder."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
@@ -295,7 +295,7 @@ def _encodable(text: str) -> str:
     """Return a text after checking that a file can contain it.
 
     Raises:
-        StudyError: the text contains half of a UTF-16 surrogate pair, which is not a character.
+        StudyError: the text contains only one half of a UTF-16 surrogate pair.
     """
     try:
         text.encode()
@@ -381,9 +381,9 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _merged_factors(base: object, changes: object) -> object:
-    """Merge two tables of factors.
+    """Return the factors of `base`, changed by those of `changes`.
 
-    If one of the two is not a table, return `changes`; a later check reports the error.
+    If `base` or `changes` is not a table, return `changes`; a later check reports the error.
     """
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes

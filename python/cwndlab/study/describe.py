@@ -118,7 +118,7 @@ def describe_link(spec: str) -> list[str]:
             for key, mark in preset.sources.items()
         ]
     if preset and preset.ranges:
-        lines += ["", "  ranges of the assumed values in similar networks"]
+        lines += ["", "  ranges that the assumed values have in similar networks"]
         lines += [
             f"    {name}: {_describe_range(span)}: {span.basis}"
             for name, span in preset.ranges.items()
@@ -317,7 +317,7 @@ def _rate(rate: PathPart, traces: Mapping[str, Trace]) -> str:
         if rate.light is None:
             return trace
         trains, after = traces[rate.light.path].path.name, format_duration(rate.light.after_ns)
-        return f"{trace}, packet trains from {trains} after the link was idle for {after}"
+        return f"{trace} (packet trains from {trains} after an idle time of {after})"
     if rate.bits_per_sec is None:
         return "unlimited rate"
     burst = "" if rate.burst_bytes is None else f", burst {format_size(rate.burst_bytes)}"

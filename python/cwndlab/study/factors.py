@@ -143,7 +143,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         hint = f"; did you mean {near}?" if near else ""
         message = (
             f'"{path}" is not a path of a study{hint}\n  '
-            'if it is the name of a factor, write each level as { name = "a", algorithm = "reno" }'
+            'for a factor of this name, write each level as { name = "a", algorithm = "reno" }'
         )
         raise FieldError(key, message)
     label = value["name"]
@@ -190,7 +190,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`. A rule maps columns to their matching levels."""
+    """Return the rules in `include` or `exclude`; a rule maps columns to the levels that match."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'

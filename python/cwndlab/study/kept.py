@@ -107,7 +107,7 @@ class KeptScenarios:
     def _damaged(self) -> StudyError:
         msg = (
             f"{self.folder / SCENARIOS}: the file is damaged; delete it to run {STUDY} with the "
-            "presets and defaults of this version"
+            "presets and defaults of this version instead of the stored scenarios"
         )
         return StudyError([msg])
 

@@ -122,7 +122,7 @@ def _cells(
 
     Raises:
         StudyError: some cells are invalid, or two cells describe the same run; the error lists
-            each different problem once.
+            each problem only once.
     """
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     base = _Base(bare, source, folder, references_in(document))

@@ -1,4 +1,4 @@
-"""Name the place of a problem in error messages: a line of a study file, or an argument."""
+"""Name the place at which a study has a problem: a line of the study file, or an argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """The source of a study, a file or a call; messages name the place of a problem in it."""
+    """The source of a study (a file or a call), in which messages name the place of a problem."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message that states the place of a problem, the value there, and the problem."""

@@ -1,4 +1,4 @@
-"""Find the key of a study whose value the simulator refuses."""
+"""Find the key of a study that sets a value which the simulator refuses."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""For each key of a scenario that the simulator may refuse: the short key, such as `users`, that
-sets this key in a study."""
+"""Maps keys of a scenario, whose values the simulator may refuse, to the short keys, such as
+`users`, that set them in a study."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
@@ -46,7 +46,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the study's key for a refused part of a chain: a wire or a setting of a radio link."""
+    """Return the study's key for a refused part of a chain: a wire, or a radio link's setting."""
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
