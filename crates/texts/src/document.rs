@@ -113,7 +113,7 @@ impl Reader<'_> {
         }
         match value.get_ref() {
             DeValue::String(text) if text.contains('\0') => {
-                Err("a text contains the character NUL, which file names cannot contain".to_owned())
+                Err("a text contains the character NUL; remove this character".to_owned())
             }
             DeValue::String(text) => Ok(Value::from(text.as_ref())),
             DeValue::Boolean(flag) => Ok(Value::from(*flag)),

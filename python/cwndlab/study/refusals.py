@@ -71,9 +71,9 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of a key path that the document contains, or the path of a short key.
+    """Return the part of a key path that the document contains.
 
-    If the document sets the key by a short key (`_SHORT`), the path of the short key is returned.
+    If the document sets the key by a short key (`_SHORT`), return the path of the short key.
     """
     value: Any = document
     around: list[object] = []

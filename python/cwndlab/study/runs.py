@@ -72,7 +72,8 @@ class Run:
 class Runs(Sequence[Run]):
     """All runs of a study, ordered by repetition and then by combination of levels.
 
-    Each repetition runs all combinations, so changes over time affect all algorithms equally.
+    Each repetition runs all combinations, so whatever changes while the study runs affects all
+    algorithms equally.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class _Template:
         return Run(key, self._number, labels, repetition, seed, scenario, resolved)
 
     def _with_seed(self, seed: int) -> dict[str, Any]:
-        """Return the scenario with the given seed, which determines random start times."""
+        """Return the scenario with the given seed and the random start times drawn from it."""
         resolved = self._cell.resolved
         begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
         flows = []

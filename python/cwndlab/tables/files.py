@@ -79,7 +79,7 @@ def to_csv(table: ComparisonTable) -> str:
 
 
 def to_markdown(table: ComparisonTable) -> str:
-    """Return the table as Markdown, with differences from the best value in parentheses."""
+    """Return the table as Markdown; differences from the best value are in parentheses."""
     heads = ["algorithm", *(column.header for column in table.columns)]
     rows = [[row.contestant, *(cell.text for cell in row.cells)] for row in table.rows]
     body = [[text.replace("|", "\\|") for text in row] for row in [heads, *rows]]

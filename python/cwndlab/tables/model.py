@@ -35,7 +35,7 @@ class TableCell:
     is_best: bool = False
     """True if the algorithm is better than all others by at least the smallest relevant effect."""
     of_runs: str = ""
-    """Text such as "4 of 10 runs", if only these completed a transfer; else empty."""
+    """Text such as "4 of 10 runs" if not all runs completed a transfer; else empty."""
 
     @property
     def text(self) -> str:

@@ -35,17 +35,17 @@ def parse_share(value: object) -> int:
 
 
 def parse_decibel(value: object) -> int:
-    """Parse a ratio in decibels; return it in thousandths of a decibel, which may be negative."""
+    """Parse a ratio in decibels, which may be negative; return it in thousandths of a decibel."""
     return core.parse_quantity("decibel", value)
 
 
 def parse_power(value: object) -> int:
-    """Parse a power in dBm; return it in thousandths of a dBm, which may be negative."""
+    """Parse a power in dBm, which may be negative, and return it in thousandths of a dBm."""
     return core.parse_quantity("power", value)
 
 
 def parse_length(value: object) -> int:
-    """Parse a length and return it in millimetres, which may be negative."""
+    """Parse a length, which may be negative, and return it in millimetres."""
     return core.parse_quantity("length", value)
 
 
@@ -55,42 +55,42 @@ def parse_frequency(value: object) -> int:
 
 
 def format_decibel(ratio_mdb: int) -> str:
-    """Return a decibel ratio as text, such as "3 dB", which `parse_decibel` reads as this value."""
+    """Return a decibel ratio as text, such as "3 dB", which `parse_decibel` reads back exactly."""
     return core.format_quantity("decibel", ratio_mdb)
 
 
 def format_power(power_mdbm: int) -> str:
-    """Return a power in dBm as text, such as "20 dBm", which `parse_power` reads as this value."""
+    """Return a power in dBm as text, such as "20 dBm", which `parse_power` reads back exactly."""
     return core.format_quantity("power", power_mdbm)
 
 
 def format_length(length_mm: int) -> str:
-    """Return a length as text, such as "10 m", which `parse_length` reads as this value."""
+    """Return a length as text, such as "10 m", which `parse_length` reads back exactly."""
     return core.format_quantity("length", length_mm)
 
 
 def format_frequency(frequency_mhz: int) -> str:
-    """Return a frequency as text, such as "5 Hz", which `parse_frequency` reads as this value."""
+    """Return a frequency as text, such as "5 Hz", which `parse_frequency` reads back exactly."""
     return core.format_quantity("frequency", frequency_mhz)
 
 
 def format_rate(rate_bits_per_sec: int) -> str:
-    """Return a rate as text, such as "10 Mbit/s", which `parse_rate` reads as this value."""
+    """Return a rate as text, such as "10 Mbit/s", which `parse_rate` reads back exactly."""
     return core.format_quantity("rate", rate_bits_per_sec)
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return a duration as text, such as "40 ms", which `parse_duration` reads as this value."""
+    """Return a duration as text, such as "40 ms", which `parse_duration` reads back exactly."""
     return core.format_quantity("duration", duration_ns)
 
 
 def format_size(size_bytes: int) -> str:
-    """Return a size as text, such as "1.5 kB", which `parse_size` reads as this value."""
+    """Return a size as text, such as "1.5 kB", which `parse_size` reads back exactly."""
     return core.format_quantity("size", size_bytes)
 
 
 def format_share(share_ppb: int) -> str:
-    """Return a percentage as text, such as "1 %", which `parse_share` reads as this value."""
+    """Return a percentage as text, such as "1 %", which `parse_share` reads back exactly."""
     return core.format_quantity("share", share_ppb)
 
 

@@ -97,7 +97,7 @@ def read_toml(text: str) -> dict[str, Any]:
     for _ in range(_MOST_NESTED):
         level = [inner for value in level for inner in _inside(value)]
         if any(isinstance(value, str) and "\0" in value for value in level):
-            msg = "a text contains the character NUL, which file names cannot contain"
+            msg = "a text contains the character NUL; remove this character"
             raise ValueError(msg)
     if level:
         raise ValueError(too_deep)
@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return `message`; if a link is written in one line, begin with the wrong key in the line.
+    """Return `message`; for a key inside a link that is written in one line, put the key before it.
 
     For example, the message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
     """
