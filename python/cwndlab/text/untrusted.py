@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
-"""Minimum number of bytes that each read of a JSON document requests."""
+"""Minimum number of bytes to request at once from the file of a JSON document."""
 
 
 def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contain any value
     """Return the value of a JSON document.
 
     Raises:
-        ValueError: the document is not JSON, not UTF-8, nested too deeply, or contains NaN or
+        ValueError: the document is not JSON or not UTF-8, is nested too deeply, or contains NaN or
             Infinity, which JSON cannot represent.
     """
     try:
@@ -86,7 +86,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Yield once before each item of a list or object, so that the caller reads the item."""
+        """Yield before each item of a list or object, so that the caller can read the item."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1

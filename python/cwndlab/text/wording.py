@@ -52,7 +52,7 @@ def format_bounds(interval: Interval) -> str:
 
 
 def format_difference(relative: float) -> str:
-    """Return a relative difference as "-2 %", or as "3.1 times" if the value at least doubles."""
+    """Return a relative difference as "-2 %"; from +100 % on, as a ratio such as "3.1 times"."""
     if not math.isfinite(relative):
         return "-"
     if relative >= 1:
@@ -125,7 +125,7 @@ def percent(share: float) -> str:
 
 
 def signed_percent(share: float) -> str:
-    """Return a relative change as "-12 %" or "+3 %"; from +100 % on, as "3.1 times"."""
+    """Return a relative change as "-12 %" or "+3 %"; from +100 % on, as a ratio: "3.1 times"."""
     if share >= 1:
         return f"{two_digits(share + 1)} times"
     return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"

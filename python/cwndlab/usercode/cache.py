@@ -1,4 +1,4 @@
-"""Find the cache folder, which contains compiled algorithms and headers."""
+"""Find the cache folder, which contains headers and compiled algorithms."""
 
 from __future__ import annotations
 

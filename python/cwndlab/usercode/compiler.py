@@ -92,7 +92,7 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
 
 
 def shared_object(program: Program) -> Path:
-    """Return the path of a program's shared object; compile it if the cache does not contain it.
+    """Return the path of a program's shared object, compiled now unless it is in the cache.
 
     Raises:
         BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
@@ -102,7 +102,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return, by name, the paths of each shared object and of its source file.
+    """Compile programs; map the name of each to the paths of its shared object and source file.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
@@ -112,7 +112,7 @@ def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]
 
 
 def executable(program: Program) -> Path:
-    """Return the path of a program's executable; compile it if the cache does not contain it.
+    """Return the path of a program's executable, compiled now unless it is in the cache.
 
     Raises:
         BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
@@ -223,7 +223,7 @@ def run(
             raise BrokenAlgorithmError(msg) from None
         except OSError as error:
             cause = error.strerror or error
-            msg = f"{file} does not compile: {command[0]} cannot be started ({cause})"
+            msg = f"{file} cannot be compiled: {command[0]} cannot be started ({cause})"
             raise BrokenAlgorithmError(msg) from None
     chosen: bytes = messages if status or wants_messages else output
     text = chosen.decode("utf-8", "replace")

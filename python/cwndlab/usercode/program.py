@@ -62,7 +62,7 @@ class Program:
 
     @property
     def sha256(self) -> str:
-        """Hash of source texts and flags, which does not depend on the paths of the files."""
+        """Hash of source texts and flags; it does not depend on the paths of the files."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -77,9 +77,9 @@ def is_file_reference(name: str) -> bool:
 
 
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
-    """Return the name under which results list an algorithm's file, such as `my_cc`.
+    """Return the name of an algorithm's file in results, such as `my_cc`.
 
-    The name keeps the ending `.c` if a built-in algorithm has the same name without it.
+    The name keeps the ending `.c` if it would otherwise be that of a built-in algorithm.
     """
     if reference.startswith(LINUX_PREFIX):
         return f"{LINUX_PREFIX}{file_of(reference).stem.removeprefix('tcp_')}"
@@ -145,7 +145,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """Return the folder with cc.h and cwndlab's other headers; write missing files first."""
+    """Return the folder of cc.h and cwndlab's other headers; missing ones are written first."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -219,7 +219,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Return the files in the folder of `path` whose functions `text` calls."""
+    """Return those files in the folder of `path` that define functions called by `text`."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)

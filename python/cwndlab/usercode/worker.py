@@ -45,7 +45,7 @@ Send = Callable[[object], None]
 
 @dataclass(frozen=True, slots=True)
 class DescribeProgram:
-    """Request to describe a compiled algorithm, in the format of `cwndlab._core.algorithms()`."""
+    """Request for a description of a compiled algorithm, as in `cwndlab._core.algorithms()`."""
 
     library: str
     """Path of the algorithm's compiled file (shared object)."""
@@ -89,7 +89,7 @@ class WorkerRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """A part of an answer that is sent before the final answer."""
+    """A part of an answer, sent ahead of the final answer."""
 
     content: object
 

@@ -144,7 +144,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: sums of rates and counts over flows; means of other columns."""
+    """Return one row for each run: rates and counts are added over flows, the rest is averaged."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

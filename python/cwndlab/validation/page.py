@@ -83,7 +83,7 @@ def write_page(
 
 
 def percent(part: float) -> str:
-    """Format a fraction as a percentage with a sign; return an empty string for NaN."""
+    """Format a fraction as a percentage with "+" or "-"; return an empty string for NaN."""
     if math.isnan(part):
         return ""
     rounded = round(100 * part, 1)
@@ -98,7 +98,7 @@ def number(value: float) -> str:
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict as text; "overlaps" includes the share of runs within both ranges."""
+    """Return the verdict as text; add the share of runs within both ranges to "overlaps"."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"

@@ -1,4 +1,4 @@
-"""Run a study in the simulator and on a kernel; repeat settings whose results differ."""
+"""Run a study in the simulator and on a kernel; repeat settings for which the two differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SEEDS_OF_CONTESTED = 10
 """Total number of repetitions that a setting gets if the medians of simulator and kernel differ by
-more than the bounds."""
+more than the bounds allow."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models a host in a virtual machine."""

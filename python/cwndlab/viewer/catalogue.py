@@ -38,7 +38,7 @@ class Catalogue:
     """A list of all results below some folders; several threads can use the list."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Create a list of all results folders: those in `places`, and those below them."""
+        """Create a list of the results folders among `places` and below the other places."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -146,7 +146,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return a folder's identifier for URLs, which does not reveal the folder's path."""
+    """Return a folder's identifier in URLs; it does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 

@@ -43,7 +43,7 @@ def text_of(form: Mapping[str, Any]) -> str:
         return write_toml(_document(form))
     text = form["toml"]
     if not isinstance(text, str) or len(form) > 1:
-        msg = "toml: must be text; a form with this key contains no other key"
+        msg = "toml: must be text, and must be the only key of the form"
         raise CwndlabError(msg)
     return text
 
@@ -62,14 +62,15 @@ def identity_in(text: str) -> str:
     identity = study.get("id") if isinstance(study, dict) else None
     if not isinstance(identity, str) or not _ID.fullmatch(identity) or identity == FOLDER:
         msg = (
-            "id: use letters, digits, dots, dashes and underscores; the id names the results folder"
+            "id: use letters, digits, dots, dashes and underscores; the id is the name of the "
+            "results folder"
         )
         raise CwndlabError(msg)
     return identity
 
 
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study file that a form describes, the number of runs, and the form's problems.
+    """Return the study file that a form describes, its number of runs, and the form's problems.
 
     The check compiles no code, starts no run and leaves no file behind.
     """
@@ -133,7 +134,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
             continue
         _check_value(key, value)
         if key in TABLES and key not in _ONE_VALUED:
-            msg = f"{key}: the value of this key is a table; write the study as TOML text instead"
+            msg = f"{key}: a form cannot contain this table; write the study as TOML text"
             raise CwndlabError(msg)
         if key == "algorithm" and isinstance(value, str) and "," in value:
             factors[key] = [name.strip() for name in value.split(",") if name.strip()]
@@ -153,7 +154,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
 def _table(factors: object) -> dict[str, Any]:
     """Check and return the factors of a form, which map each varied key to a list of values."""
     if not isinstance(factors, dict):
-        msg = "factors: this key must be a table; write the study as TOML text instead"
+        msg = "factors: must be a table that maps each factor to a list of values"
         raise CwndlabError(msg)
     for path, values in factors.items():
         if not isinstance(values, list) or not values:
@@ -166,5 +167,5 @@ def _table(factors: object) -> dict[str, Any]:
 
 def _check_value(key: str, value: object) -> None:
     if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
-        msg = f"{key}: must be text, a number, yes or no"
+        msg = f"{key}: must be text, a number, true or false"
         raise CwndlabError(msg)

@@ -1,4 +1,4 @@
-"""Cache values that were computed from results, because reading many folders takes long."""
+"""Cache values computed from results; it takes long to compute them again for many folders."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A server for results at the loopback address. It closes when its `with` block ends."""
+    """A server at the loopback address that shows results. It closes when its `with` block ends."""
 
     daemon_threads = True
     block_on_close = False
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request; then free its place, so that a new request is accepted."""
+        """Answer a request; then stop counting it, so that a new request can be accepted."""
         try:
             super().process_request_thread(request, client_address)
         finally:

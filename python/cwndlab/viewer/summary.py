@@ -1,4 +1,4 @@
-"""Summarise folders of results for a list of studies, without reading all rows."""
+"""Summarise folders of results for a list of studies, without reading all rows of the results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Signature = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A row in the list of studies, which describes one folder of results."""
+    """Description of one folder of results: a row in the list of studies."""
 
     title: str
     link: str = ""
@@ -73,14 +73,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return a finished study's run counts from the cached value `kept`; None if it is invalid."""
+    """Return a finished study's run counts from a cached value; None if the value is invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Count a folder's runs; skip journal records that the earlier count `before` contains."""
+    """Count a folder's runs; skip the journal records that were counted for `before`."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -127,7 +127,7 @@ def locked_inodes() -> set[int]:
 
 
 def is_written_now(folder: Path, locked: set[int]) -> bool:
-    """Return whether a process is writing into a folder, without locking the folder."""
+    """Return whether a process is writing into a folder; do not lock the folder."""
     try:
         return (folder / LOCK).stat().st_ino in locked
     except OSError:
