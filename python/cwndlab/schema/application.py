@@ -65,7 +65,7 @@ class OnOff(Model):
 
 
 class RequestResponse(Model):
-    """The receiver requests data, the sender responds, and the receiver pauses."""
+    """Repeatedly, the receiver requests data, the sender responds, and the receiver pauses."""
 
     kind: Literal["request_response"] = "request_response"
     request_bytes: _Size = Field(description="size of each request")
@@ -80,7 +80,7 @@ class RequestResponse(Model):
 
 
 class Paced(Model):
-    """Equal amounts of data, written at equal intervals after an optional bulk transfer."""
+    """An optional bulk transfer, then equal amounts of data written at equal intervals."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="mean rate at which the application writes data")
@@ -206,8 +206,8 @@ class Video(Model):
         description="playing time of one chunk of the video"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="playing time of the video that the client's buffer can hold; at least ten "
-        "chunks"
+        description="playing time of the video that the client's buffer can hold; must be at least "
+        "that of ten chunks"
     )
 
     @field_validator("rungs_bits_per_sec")

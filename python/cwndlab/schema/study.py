@@ -74,7 +74,7 @@ class Flow(Model):
     )
     access_delay: DurationText = Field(
         default=0,
-        description="one-way delay that this flow has in addition to the delay of the link",
+        description="delay of this flow in each direction, in addition to the delay of the link",
     )
     user_host: HostOrText | None = Field(
         default=None,
@@ -133,9 +133,9 @@ class StudyModel(Model):
     )
     begin_within: DurationText = Field(
         default=0,
-        description="upper limit of the random position in a trace at which each repetition "
-        "begins, so that repetitions use different parts of the trace; the duration counts from "
-        "this position",
+        description="each repetition begins at a random position in the trace, from zero to this "
+        "upper limit, so repetitions use different parts of the trace; the duration of a run "
+        "counts from its position",
     )
     start_jitter: DurationText = Field(
         default=0,
@@ -154,8 +154,9 @@ class StudyModel(Model):
     )
     common_seeds: TrueOrFalse = Field(
         default=False,
-        description="whether all combinations of factor levels have the same seed in a repetition, "
-        "even those that differ in more than the algorithm, for example in the number of flows",
+        description="whether all combinations of factor levels have the same seed in a repetition; "
+        "if false, combinations that differ only in the algorithm have the same seed, but "
+        "combinations that differ, for example, in the number of flows do not",
     )
     algorithm: str | None = Field(
         default=None,

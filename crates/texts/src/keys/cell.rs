@@ -36,8 +36,7 @@ pub(crate) static UNACKNOWLEDGED: Table = Table {
 
 pub(crate) static TRANSPARENT: Table = Table {
     name: "Transparent",
-    about: "Transparent mode: RLC neither retransmits nor reorders \
-        blocks.",
+    about: "Transparent mode: RLC neither retransmits blocks nor restores their order.",
     kind: Some("transparent"),
     keys: &[],
 };
@@ -85,8 +84,8 @@ pub(crate) static FIXED_SCHEME: Table = Table {
 
 pub(crate) static OUTER_LOOP: Table = Table {
     name: "OuterLoop",
-    about: "Outer loop of the link adaptation: a margin on the reported channel quality, adapted \
-        until the intended share of blocks fails.",
+    about: "Outer loop of the link adaptation: a margin on the reported channel quality, \
+        continually adapted so that the share of failed blocks stays close to the target.",
     kind: None,
     keys: &[
         needed(
@@ -362,7 +361,7 @@ pub(crate) static DRIFT: Table = Table {
 
 pub(crate) static CELL_USER: Table = Table {
     name: "CellUser",
-    about: "A user of a cell whose flows are measured.",
+    about: "A user whose flows are measured, in a cell.",
     kind: None,
     keys: &[
         needed(
@@ -381,8 +380,8 @@ pub(crate) static CELL_USER: Table = Table {
             "fading",
             "fading",
             Form::Table(&FADING),
-            "fast fading of the user's channel, independent in each direction; if absent, the \
-             channel has no fast fading",
+            "fast fading of the user's channel; the two directions fade independently of each \
+             other; if absent, the channel has no fast fading",
         ),
         usual(
             "drifts",
@@ -470,8 +469,7 @@ pub(crate) static RRC: Table = Table {
             "drx_cycle_ns",
             TIME,
             r#""0 s""#,
-            "time between two listening windows \
-            of a user in DRX",
+            "interval at which a user in DRX wakes up to listen",
         ),
         needed(
             "inactivity",

@@ -29,7 +29,8 @@ pub(crate) static IDEAL_RATE: Table = Table {
 
 pub(crate) static MINSTREL: Table = Table {
     name: "Minstrel",
-    about: "Minstrel, as in Linux: the rate follows the share of acknowledged frames at each rate.",
+    about: "Minstrel, as in Linux: the sender measures the share of acknowledged packets at each \
+        rate, and chooses its rate accordingly.",
     kind: Some("minstrel"),
     keys: &[],
 };
@@ -399,7 +400,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether, after a collision, all stations wait for the duration of a response (EIFS)",
+            "whether, after a collision, all stations wait for as long as a response would have \
+             taken (EIFS)",
         ),
         usual(
             "asks_before_repeating",
@@ -414,8 +416,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether the sender informs the receiver in a block ACK request when it drops packets \
-             that were already sent and have exceeded queue_time, as in ns-3",
+            "whether, after dropping already sent packets that exceeded queue_time, the sender \
+             informs the receiver in a block ACK request, as in ns-3",
         ),
         optional(
             "beacons",
@@ -442,7 +444,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "access_point",
             Form::Table(&ACCESS_POINT),
             "{}",
-            "position, channel priority and queue of the access point",
+            "position of the access point, its priority when it contends for the channel, and its \
+             queue",
         ),
         needed(
             "stations",

@@ -99,8 +99,8 @@ static IID_LOSS: Table = Table {
 
 static GILBERT_ELLIOTT_LOSS: Table = Table {
     name: "GilbertElliottLoss",
-    about: "Gilbert-Elliott loss: a chain of two states, good and bad, that can change with each \
-        packet; each state has a loss probability.",
+    about: "Gilbert-Elliott loss: the link is in a good or a bad state, and the state can change \
+        with each packet; each state has a loss probability.",
     kind: Some("gilbert_elliott"),
     keys: &[
         needed(
@@ -120,16 +120,14 @@ static GILBERT_ELLIOTT_LOSS: Table = Table {
             "loss_good_ppb",
             PPB,
             r#""0 %""#,
-            "loss probability of a packet in the \
-            good state",
+            "probability that a packet is lost while the link is in the good state",
         ),
         usual(
             "bad",
             "loss_bad_ppb",
             PPB,
             r#""100 %""#,
-            "loss probability of a packet in the bad \
-            state",
+            "probability that a packet is lost while the link is in the bad state",
         ),
     ],
 };
@@ -143,7 +141,7 @@ static UNIFORM_JITTER: Table = Table {
 
 static NORMAL_JITTER: Table = Table {
     name: "NormalJitter",
-    about: "Normally distributed change of each packet's delay, with mean zero.",
+    about: "Normally distributed change, with mean zero, of each packet's delay.",
     kind: Some("normal"),
     keys: &[needed(
         "sigma",
@@ -523,9 +521,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio in the downlink of a cell; relative to the \
-         preset, the ratio in the uplink changes by the same number of decibels as the ratio in \
-         the downlink",
+        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
+         uplink is shifted by as many decibels as this value differs from that of the preset",
     ),
     optional(
         "speed",
@@ -643,8 +640,8 @@ static CHAIN_STAGE: Table = Table {
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "One direction of a path: a wire, a chain of links, or a preset with changes. A cell, \
-        a Wi-Fi channel, and a chain that contains one of them define both directions.",
+    about: "One direction of a path: a wire, a chain of links, or a preset with changes. A cell, a \
+        Wi-Fi channel, or a chain that contains one of them defines both directions at once.",
     kind: None,
     keys: &LINK_KEYS,
 };
