@@ -96,10 +96,10 @@ def pins() -> list[Pin]:
 
 
 def unload(reference: str, folder: Path) -> list[Pin]:
-    """Unload pinned algorithms, given by name, by file, or by their name in the kernel.
+    """Unload the pinned algorithms that match a name, a file, or a name in the kernel.
 
     Raises:
-        KernelError: no algorithm with this name is pinned, or unloading needs root.
+        KernelError: no pinned algorithm matches, or unloading needs root.
     """
     if any(obstacle.is_root for obstacle in obstacles()):
         msg = f"unloading needs root: sudo cwndlab algorithm unload {reference}"

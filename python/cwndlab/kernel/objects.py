@@ -49,7 +49,7 @@ class KernelProgram:
 
     @property
     def pin(self) -> str:
-        """Name of the algorithm's file in /sys/fs/bpf/cwndlab, without dots."""
+        """Name of the algorithm's file in /sys/fs/bpf/cwndlab; it contains no dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 

@@ -41,8 +41,8 @@ receiver's timers."""
 _CHANCE = 1e-4
 """Accepted probability of mistaking a link without a busy state for a link with a busy state."""
 _MOSTLY = 0.5
-"""Smallest share of fast packets on a busy link. The share is below 1, because retransmissions on
-the radio link delay a tenth of the packets or more."""
+"""A link counts as busy only if at least this share of the packets is fast. The value is below 1,
+because retransmissions on the radio link delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
@@ -57,9 +57,9 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of packets, sent in one direction while the link was idle; all packets arrived.
+    """Pairs of packets in one direction; the link was idle before each pair.
 
-    All times are in ms.
+    Both packets of each pair arrived. All times are in ms.
     """
 
     gap_ms: Milliseconds
@@ -104,12 +104,12 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """The state of a link that has just served a packet: delay in this state, and its duration."""
+    """The state of a link that has just served a packet: how long it lasts, and delays in it."""
 
     delay: Bounded
     """Shortest delay of a packet on the busy link, with its 95 % interval."""
     lasts: Bounded
-    """Idle time after which the link is no longer busy, with its 95 % interval."""
+    """Time without packets after which the link leaves the busy state, with its 95 % interval."""
 
     @classmethod
     def of(cls, pairs: Pairs, idle_delays_ms: Milliseconds) -> BusyState | None:
@@ -145,7 +145,7 @@ class BusyState:
 def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
     """Return the delay of the busy link and the time for which it stays busy, in ms.
 
-    Only a busy link has delays below `limit_ms`.
+    A delay below `limit_ms` shows that the link was busy.
     """
     is_fast = pairs.second_ms < limit_ms
     if not is_fast.any():
@@ -166,10 +166,9 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability that chance alone makes at least `fast` of the second packets fast.
+    """Return the probability that `fast` or more of the second packets are fast by chance alone.
 
-    The probability is computed for a link without a busy state, with Fisher's exact test
-    (one-sided).
+    The link is assumed to have no busy state. The method is Fisher's exact test (one-sided).
     """
     both = fast + fast_idle
     ways = sum(

@@ -60,7 +60,7 @@ class Transits:
 
 @dataclass(frozen=True, slots=True)
 class ClockLine:
-    """Time by which the server's clock is ahead of the client's, as a linear function of time."""
+    """How far the server's clock is ahead of the client's, as a linear function of time."""
 
     origin_ns: int
     """Time by the client's clock at which the server's clock is ahead by `ahead_ns`."""

@@ -48,8 +48,8 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, in ms on the time axis of the trace."""
     lasts_ms: float
-    """Duration of the trace in ms. Trains that were sent later than this time after the first train
-    do not belong to the trace."""
+    """Duration of the trace in ms. A train belongs to the trace only if less than this time passed
+    between sending the first train and sending this train."""
 
     def first_packets(self) -> Transits:
         """Return when each train's first packet was sent and when it arrived; omit lost packets."""
@@ -97,8 +97,8 @@ class LightDirection:
     packets: int
     """Number of packets in each train."""
     first_bytes: int
-    """Size in bytes, including all headers, of the first packet of each train and of the packets
-    of pairs."""
+    """Size in bytes, including all headers, of each packet of a pair and of each train's first
+    packet."""
     sent: int
     trains: tuple[Train, ...]
     pairs: Pairs
@@ -151,7 +151,7 @@ class LightDirection:
 
     @property
     def recorded(self) -> list[Train]:
-        """Packet trains in the trace; trains that caught up with an earlier train are left out."""
+        """Packet trains of the trace, without trains that caught up with an earlier train."""
         on_axis = [each for each in self.trains if each.at_ms is not None]
         return [each for each in on_axis if each.idle_ms is None or each.idle_ms > 0] or on_axis
 
@@ -162,7 +162,7 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of lost packets in those trains whose first packet arrived."""
+        """Percentage of packets that were lost, in those trains whose first packet arrived."""
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 
@@ -192,10 +192,10 @@ class LightDirection:
         }
 
     def trace(self) -> str:
-        """Return the light trace (a recording of trains without load) as text, with times in ms.
+        """Return the light trace (packet trains on a link without load) as text, in ms.
 
-        Each line contains the sending time of a train, its base delay, and the times of its
-        arrivals relative to the first arrival.
+        Each line describes a train: its sending time, its base delay, and the arrival times of its
+        packets relative to the first arrival of the train.
         """
         return "".join(
             " ".join(f"{value:.3f}" for value in (train.at_ms, train.base_ms, *train.offsets_ms))
@@ -213,9 +213,10 @@ def _delays_ns(
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the pairs of packets in series whose trains consist of one packet each.
+    """Return the packet pairs of some series, whose trains consist of one packet each.
 
-    Two successive packets of a series form a pair. Pairs with a lost packet are omitted.
+    Packets 1 and 2 of a series form a pair, packets 3 and 4 the next, and so on. A pair is omitted
+    if one of its packets was lost or if the link may still have been busy.
     """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):
