@@ -36,7 +36,7 @@ _WINDOW_SHARE = 0.5
 
 
 class ProxyError(CwndlabError):
-    """A proxy terminates TCP on the path, so comparisons of algorithms would be meaningless."""
+    """A proxy on the path terminates TCP connections, so algorithms cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
         found.append(
             PathFinding(
                 "warning",
-                "no answer over UDP, so probes under load and one-way delays will be missing",
+                "no answer over UDP, so one-way delays and probes under load will be missing",
                 "open the server's port for UDP too",
             )
         )
@@ -235,7 +235,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
             PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
-                "delays are corrected, but periods of the day depend on this computer's clock",
+                "delays are corrected, but a study's period of the day follows this computer's clock",
                 "set both clocks: sudo timedatectl set-ntp true",
             )
         )
@@ -275,8 +275,8 @@ def _of_direction(
                 PathFinding(
                     "warning",
                     f"{name}: the {what} of the {holder} limits a connection to {limit:.0f} Mbit/s",
-                    f"on the {holder}, increase the last number: sudo sysctl -w net.ipv4.{sysctl}="
-                    "'4096 131072 33554432'",
+                    f"on the {holder}, set a higher maximum (the last number): sudo sysctl -w "
+                    f"net.ipv4.{sysctl}='4096 131072 33554432'",
                 )
             )
     return found
@@ -304,8 +304,8 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
         found.append(
             PathFinding(
                 "warning",
-                f"the queue of {name} on the {end} holds only {queue} packets and may "
-                "limit the sender before the network does",
+                f"the queue of {name} on the {end} has room for only {queue} packets and "
+                "may limit the sender before the network does",
                 f"to increase the limit: sudo ip link set {name} txqueuelen 1000",
             )
         )
@@ -316,7 +316,8 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
             PathFinding(
                 "warning",
                 f"other traffic passes through {name} of the {end} ({rates} Mbit/s)",
-                "for an undisturbed measurement, stop updates, synchronisation and other users",
+                "for an undisturbed measurement, stop software updates, file synchronisation and "
+                "the transfers of other users",
             )
         )
     return found

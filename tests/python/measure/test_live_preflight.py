@@ -363,7 +363,7 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
     assert "timedatectl" in text
     # Half of 212,992 bytes is usable as window: 21 Mbit/s at 40 ms.
     assert "receive window of the client limits a connection to 21 Mbit/s" in text
-    assert "queue of wwan0 on the client holds only 3 packets" in text
+    assert "queue of wwan0 on the client has room for only 3 packets" in text
     assert "txqueuelen" in text
     assert "other traffic passes through wwan0 of the client (3.20 in, 0.01 out Mbit/s)" in text
     assert "sets the algorithm on the client, but the server sends the data" in text

@@ -220,7 +220,10 @@ def _in_handshake(
         passed_ms = (clock_ms - stamp_ms) & 0xFFFF_FFFF
         known_ms = client["opened_ms"] + (client["at_ns"] - client["opened_ns"]) / 1e6
         if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
-            evidence.append("the TCP timestamps at the two ends come from different clocks")
+            evidence.append(
+                "the TCP timestamps that the client sent and those that the server received come "
+                "from different clocks"
+            )
     if client["has_timestamps"] != server["has_timestamps"]:
         evidence.append("only one of the two ends uses TCP timestamps")
     if (client["sending_scale"], client["receiving_scale"]) != (

@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may use algorithms that the kernel does not allow to all users."""
+    """Return whether this thread may also use algorithms that unprivileged users may not use."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

@@ -162,7 +162,7 @@ def read_iw(text: str) -> RadioReading | None:
 
 
 class RadioLog:
-    """A CSV log of another program: a line of column names, then one line per reading."""
+    """A CSV log that another program writes: a line of column names, then one line per reading."""
 
     def __init__(self, path: Path) -> None:
         """Use the log at a path; the log is read again for each run, because it may have grown."""

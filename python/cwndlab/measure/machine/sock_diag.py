@@ -33,7 +33,7 @@ class Connection:
 
 
 def connections() -> list[Connection]:
-    """Return all established connections of this network namespace, without root privileges.
+    """Return all established connections of this network namespace; needs no root privileges.
 
     Raises:
         OSError: the kernel does not support sock_diag.
