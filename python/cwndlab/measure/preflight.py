@@ -69,7 +69,7 @@ class Preflight:
         return any(finding.kind == "proxy" for finding in self.findings)
 
     def record(self) -> dict[str, Any]:
-        """Return facts and findings in the format of the results folder."""
+        """Return facts and findings as they are stored in the results folder."""
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ class Period:
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the current period began, or None outside the period."""
+        """Return the day on which the period that contains `now` began; None outside the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -61,7 +61,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Return the real network that a run's scenario describes, with its place and period."""
+    """Return the real network, with place and period, that the scenario of a run describes."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies on a real network can be scheduled"

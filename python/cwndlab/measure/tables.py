@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the host that acts first: the one that sends requests, or the sender if none does."""
+    """Return the host that acts first: the host that makes requests, or else the data sender."""
     match flow.application.kind:
         case "request_response":
             return receiver

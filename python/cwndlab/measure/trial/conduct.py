@@ -41,7 +41,7 @@ period began, or None if the period may continue."""
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a trial that has not been measured yet.
+    """A step that a trial still has to measure.
 
     A step is a period, a part of a period, or a return to the baseline.
     """
@@ -59,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The result of one step of a trial: a period, or a return to the baseline."""
+    """The result of one step of a trial; see `Step`."""
 
     outcome: PeriodOutcome
     suspicion: str | None
@@ -76,10 +76,10 @@ class TrialNetwork(Protocol):
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods of a trial in order; the list is empty if harm ended the trial.
+    """Return the periods that remain to be measured, in order; none if harm ended the trial.
 
-    A block with a missing period is measured again from its start, because only neighbouring
-    periods are compared.
+    If one period of a block is missing, both of its periods are measured again, because only
+    neighbouring periods are compared.
     """
     if any(each.harm for each in periods):
         return []
@@ -145,9 +145,9 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Measure a step: yield each return to the baseline that it requires, then its own period.
+        """Measure a step: yield the returns to the baseline that it requires, then its period.
 
-        If the plan includes returns, the first period of the challenger always requires one.
+        The challenger's first period always requires a return if the plan includes returns.
         """
         began = _now()
         if step.algorithm == self.prediction.baseline:
