@@ -34,7 +34,7 @@ class ServerPeriods:
     ) -> None:
         """Create an object that changes the algorithm with `switch`.
 
-        After each change, the wash-out time is not measured.
+        The wash-out after each change is not measured.
         """
         self._switch = switch
         self._goal = goal
@@ -44,8 +44,8 @@ class ServerPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Use a step's algorithm for new connections; end the step early if the alarm reports harm.
 
-        Queues drain at the start of the step, while users' connections continue. Neither this time
-        nor the wash-out is measured.
+        The step begins with time for queues to drain, in which users' connections continue, and
+        with the wash-out. Neither is measured.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

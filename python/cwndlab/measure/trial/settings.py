@@ -61,7 +61,7 @@ class Route:
         host = str(next(iter(network.hosts()), network.network_address))
         reached = _ip(_family(prefix), "route", "get", host).split()
         if not reached or reached[0] in {"unreachable", "blackhole", "prohibit", "local"}:
-            msg = f"{prefix} has no usable route; choose a prefix that `ip route` lists, or default"
+            msg = f"{prefix} has no usable route; use a prefix that `ip route` lists, or `default`"
             raise SettingError(msg)
         pairs = itertools.pairwise(reached)
         words = [word for name, value in pairs if name in _KEPT for word in (name, value)]
@@ -149,7 +149,7 @@ def require_algorithms(names: tuple[str, ...]) -> None:
         if name not in available:
             msg = (
                 f"this kernel does not contain {name} (available: {', '.join(available)}); load it "
-                f"with modprobe tcp_{name} or cwndlab algorithm load {name} --pin"
+                f"with `modprobe tcp_{name}` or `cwndlab algorithm load {name} --pin`"
             )
             raise SettingError(msg)
 
@@ -160,7 +160,7 @@ def _as_prefix(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        msg = f"--route {text}: {error}; write a prefix such as 198.51.100.0/24, or default"
+        msg = f"--route {text}: {error}; write a prefix such as 198.51.100.0/24, or `default`"
         raise SettingError(msg) from None
 
 

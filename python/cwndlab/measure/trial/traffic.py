@@ -1,4 +1,4 @@
-"""Compute, from a server's connections, goodput, delay and losses in a period of a trial."""
+"""Compute goodput, delay and losses in a period of a trial from a server's connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_BYTES = 50_000
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """A connection during a period: its first and last counters, and its round-trip times."""
+    """A connection in a period: its counters at the start and at the end, and its round trips."""
 
     first: dict[str, int]
     last: dict[str, int]

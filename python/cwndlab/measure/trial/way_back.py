@@ -34,7 +34,7 @@ _RESTORED_S = 3.0
 
 
 class Switch:
-    """Changes the setting of a trial through requests to a separate process."""
+    """Asks a separate process to change the congestion control of this computer."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
         """Use the separate process `keeper` to change `setting`."""
@@ -68,7 +68,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
     """Allow changes to a setting within a context, and restore the setting when the context ends.
 
     Raises:
-        SettingError: another trial is running, or this user may not write the file of the trial.
+        SettingError: another trial is running, or the lock file of trials cannot be opened.
     """
     with _locked() as lock:
         _restore_from_file()
@@ -91,9 +91,9 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting that a killed trial left changed.
+    """Restore the setting if a trial was killed before it could restore it.
 
-    Return the name of the setting; None if no trial left a changed setting.
+    Return the name of the restored setting; None if there was nothing to restore.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.
@@ -166,7 +166,7 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Apply each requested setting until the trial ends; then restore the original setting."""
+    """Until the trial ends, apply each setting on request; then restore the original setting."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the trial was killed already
