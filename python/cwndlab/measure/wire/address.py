@@ -1,4 +1,4 @@
-"""Parse addresses of measurement servers, and check their fingerprints."""
+"""Parse addresses of measurement servers, and check the servers' fingerprints."""
 
 from __future__ import annotations
 

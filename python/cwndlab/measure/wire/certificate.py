@@ -84,8 +84,8 @@ def read_certificate(path: Path) -> ServerCertificate:
     """Read the key and certificate in a file.
 
     Raises:
-        CertificateError: the file cannot be read or contains no key or certificate, or other users
-            can read it.
+        CertificateError: the file cannot be read, lacks the key or the certificate, or is readable by
+            other users.
     """
     try:
         text = path.read_text(encoding="ascii")

@@ -1,4 +1,4 @@
-"""Read lines at the client, from the TLS control connection and from data connections."""
+"""Client side: read lines from the TLS control connection and from data connections."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ControlChannel:
         return fingerprint(self.binding)
 
     def read_line(self, most_bytes: int) -> bytes:
-        """Return the next line without its line end.
+        """Return the next line without the newline.
 
         Raises:
             ProtocolError: the line is much longer than `most_bytes`.

@@ -40,11 +40,11 @@ _NS_PER_S = 10**9
 
 
 class TransferFailedError(CwndlabError):
-    """A transfer failed; the run is recorded as failed and repeated."""
+    """A transfer failed; the run is recorded as failed, and is repeated."""
 
 
 class Session:
-    """Context manager for a control connection to a server and for its transfers."""
+    """Context manager for a session with a server: its control connection and its transfers."""
 
     def __init__(self, address: Address, beside: str | None = None) -> None:
         """Prepare a session; entering the context connects to the server.
@@ -100,7 +100,7 @@ class Session:
 
     @property
     def is_through_proxy(self) -> bool:
-        """True if client and server see the connection so differently that there is a proxy."""
+        """True if the two ends' views of the connection differ so much that they reveal a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
@@ -339,7 +339,7 @@ class Session:
         return self.near_datagrams().datagrams(request)
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
-        """Fill the link in one direction, and return the bytes that arrived per millisecond.
+        """Saturate the link in one direction; return how many bytes arrived in each millisecond.
 
         Raises:
             TransferFailedError: the server refuses the request, or UDP is blocked.

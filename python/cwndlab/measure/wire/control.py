@@ -255,6 +255,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """Stop the server's end of a flow, and return the server's records of the flow."""
+    """Stop a flow at the server, and return the server's records of the flow."""
     end.stop()
     return end.result()
