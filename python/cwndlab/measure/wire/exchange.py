@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""Content of every transferred file: zero bytes."""
+"""Content of every transferred file: bytes with the value 0."""
 
 
 class LibraryMissingError(CwndlabError):
@@ -38,7 +38,7 @@ class Exchange:
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the standard library's HTTP client. A timeout does not end a read or a write."""
+    """A socket for the standard library's HTTP client; after a timeout, it tries again."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
         """Wrap a socket that has a timeout; the caller remains its owner and closes it."""

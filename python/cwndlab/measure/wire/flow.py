@@ -1,4 +1,4 @@
-"""Run the sender or receiver of a flow: an application uses a socket, and TCP_INFO is sampled."""
+"""Run one end of a flow: an application that sends or receives, and the sampling of TCP_INFO."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SocketSample:
-    """A sample of a connection: TCP_INFO, and the bytes that the application wrote or read."""
+    """A sample of a connection: TCP_INFO, and the number of data bytes written or read so far."""
 
     at_ns: int
     application_bytes: int
@@ -106,7 +106,7 @@ class SocketSample:
 
 
 class FlowEnd:
-    """Runs an application on a connected socket in a thread, and samples TCP_INFO."""
+    """One end of a flow: runs an application on a socket in a thread, and samples TCP_INFO."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class FlowEnd:
     def start(self, max_samples: int) -> None:
         """Start the flow.
 
-        Whenever there are `max_samples` samples, every other sample is dropped.
+        Whenever there are `max_samples` samples, every second sample is dropped.
         """
         self._max_samples = max_samples
         self.began_ns = now_ns()
@@ -304,7 +304,10 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write `size` bytes; if `size` is None, write for `for_s` seconds or without limit."""
+        """Write `size` bytes, or, if `size` is None, until the end of the flow.
+
+        Stop after `for_s` seconds at the latest, unless `for_s` is None.
+        """
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):
@@ -317,7 +320,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write a message of the application's protocol, whose bytes are not counted as data."""
+        """Write a message of the application's protocol without counting its bytes as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]

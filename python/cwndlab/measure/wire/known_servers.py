@@ -1,4 +1,4 @@
-"""Store the fingerprints of servers that the user has used, like ssh's file of known hosts."""
+"""Store the fingerprints of servers that the user has used, as ssh does in known_hosts."""
 
 from __future__ import annotations
 

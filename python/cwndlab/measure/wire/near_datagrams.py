@@ -1,4 +1,4 @@
-"""Send and receive datagrams at the client, at a fixed rate or at the full rate of the link."""
+"""Client side: send and receive datagrams at a fixed rate, or as fast as the link allows."""
 
 from __future__ import annotations
 
