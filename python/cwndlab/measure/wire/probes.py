@@ -59,7 +59,7 @@ class Prober:
     """Context manager that sends probes at equal intervals and collects the answers."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
-        """Prepare to send a probe every `every_s` seconds through the socket `to`."""
+        """Prepare to send probes through the socket `to`, at intervals of `every_s` seconds."""
         self.results: list[ProbeResult] = []
         self.sent = 0
         self._to = to

@@ -80,8 +80,8 @@ class Attach(Model):
 class TakeTurn(Model):
     """Request for the turn to measure; the turn lasts until the session ends.
 
-    The answer contains the number of clients `ahead`. If it is not 0, the server answers after
-    some seconds, and the client sends the request again.
+    The answer contains `ahead`, the number of clients that come first. While this number is not 0,
+    the server delays its answer by some seconds, and the client then sends the request again.
     """
 
     do: Literal["turn"] = "turn"
@@ -147,16 +147,16 @@ class Trains(Model):
     do: Literal["trains"] = "trains"
     direction: Literal["forward", "reverse"]
     series: Annotated[int, Field(ge=0, lt=65_536)]
-    """Number of the request. Each packet contains this number, so that late packets of earlier
+    """Serial number of the request. Each packet contains this number, so that late packets of earlier
     requests are recognised."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
     first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
     """Size in bytes of the first packet of each train, without UDP and IP headers."""
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
-    """Size in bytes of each packet of a train after the first, without UDP and IP headers."""
+    """Size in bytes of a train's second and later packets, without UDP and IP headers."""
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """Size in bytes of each packet of a train after the first, with UDP and IP headers."""
+    """Size in bytes of a train's second and later packets, with UDP and IP headers."""
     gaps_ns: Annotated[list[TrainGap], Field(min_length=1, max_length=400)]
     """For each train, the time in ns from its beginning to the beginning of the next train."""
 

@@ -108,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Create a sender that calls `send`, which may raise OSError if its buffer is full."""
+        """Create a sender; `send` sends a datagram, or raises OSError if the buffer is full."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -137,7 +137,7 @@ class Saturator:
         return True
 
     def run(self, stopping: threading.Event | None = None) -> None:
-        """Send until the duration of the request is over, or until `stopping` is set."""
+        """Send for the requested duration, or until `stopping` is set."""
         request = self._request
         began_s = last_s = self._heard_s = time.monotonic()
         packet_bits = request.packet_bytes * 8
@@ -220,7 +220,7 @@ class ArrivalRecorder(DatagramReceiver):
         return body + _mac(self._key, side, body)
 
     def arrivals(self) -> list[int]:
-        """Return the bytes that arrived in each millisecond, from the first arrival to the last."""
+        """Return how many bytes arrived in each millisecond, from the first arrival to the last."""
         if self._first_ns is None:
             return []
         last = min(len(self._per_ms) - 1, (self._last_ns - self._first_ns) // _NS_PER_MS)

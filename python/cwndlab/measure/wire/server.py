@@ -139,7 +139,7 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Accept some waiting connections; for any others, the event loop calls this again."""
+        """Accept several waiting connections; if more wait, the event loop calls this again."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -290,7 +290,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer probes, count data, and pass reports to the sender; ignore other datagrams."""
+        """Answer probes, count data datagrams, and pass reports to the saturator; ignore others."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
