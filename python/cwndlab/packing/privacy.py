@@ -25,27 +25,27 @@ _PERHAPS_ADDRESS = re.compile(
 _HOST_KEYS = ("host", "server", "peer")
 _CELL_COLUMNS = ("cell", "operator")
 LEFT_OUT = (".pcap", ".pcapng")
-"""Suffixes of packet captures, which are omitted because packets contain IP addresses."""
+"""Suffixes of packet captures. Archives omit captures, because packets contain IP addresses."""
 
 
 class Pseudonyms:
     """Replaces names that would reveal the person and the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create an object that replaces the names in `hosts`, and all IP addresses, in texts."""
+        """Create an object that replaces, in texts, all IP addresses and the names that `hosts` lists."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
         self._named = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
     def text(self, text: str) -> str:
-        """Return a text in which names of machines and IP addresses are replaced."""
+        """Return a text in which IP addresses and names of machines are replaced."""
         if self._named is not None:
             text = self._named.sub(lambda found: self._name("host", found[0]), text)
         return _PERHAPS_ADDRESS.sub(self._address, text)
 
     def json(self, text: str, indent: int | None = None) -> str:
-        """Return a JSON text in which names of machines and IP addresses are replaced."""
+        """Return a JSON text in which IP addresses and names of machines are replaced."""
         return json.dumps(self._value(json.loads(text)), indent=indent, ensure_ascii=False)
 
     def table(self, content: bytes) -> bytes:
@@ -61,7 +61,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the table `history`, with names of machines and IP addresses replaced."""
+        """Return the table `history` in which IP addresses and names of machines are replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

@@ -98,8 +98,8 @@ def read_certificate(path: Path) -> ServerCertificate:
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
     except (ssl.SSLError, ValueError):
         msg = (
-            f"{path}: does not contain a key and a certificate; delete the file, then `cwndlab "
-            "serve` creates a new one"
+            f"{path}: does not contain a key and a certificate; if you delete the file, "
+            "`cwndlab serve` creates a new one"
         )
         raise CertificateError(msg) from None
     except OSError as error:

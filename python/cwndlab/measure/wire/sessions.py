@@ -35,12 +35,12 @@ class Limits:
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
-    """Time in seconds after which a session without requests ends.
+    """Time in seconds after which a session ends if the client sends no request.
 
-    The duration of the session's longest flow is added to this time.
+    The server adds the duration of the session's longest flow to this time.
     """
     silence_s: float = 10
-    """Time in seconds after which a client is disconnected if its computer does not answer."""
+    """Time in seconds after which a client is disconnected if its computer acknowledges nothing."""
     turn_idle_s: float = 30
     """Longest time in seconds without a request from the session whose turn it is to measure. After
     this time, the server ends the session."""
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced. Once it is connected, `end` is the server's end of it."""
+    """A flow that a client has announced; `end` is None until its data connection is open."""
 
     request: protocol.Prepare
     ticket: bytes

@@ -38,8 +38,8 @@ def read_token(path: Path) -> str:
         raise TokenError(msg)
     if len(token) < _SHORTEST_TOKEN:
         msg = (
-            f"{path}: contains no valid token; delete the file, then `cwndlab serve` creates a new "
-            "one"
+            f"{path}: contains no valid token; if you delete the file, `cwndlab serve` creates a "
+            "new one"
         )
         raise TokenError(msg)
     return token

@@ -27,8 +27,8 @@ ns."""
 _NS_PER_S = 10**9
 
 Arrival = tuple[int, int, int, int]
-"""A packet that arrived: its train, its position in the train, and its sending and arrival time in
-ns by the clocks of sender and receiver."""
+"""A packet that arrived: its train, its position in the train, its sending time by the sender's
+clock, and its arrival time by the receiver's clock. Times are in ns."""
 
 
 def encode_train(

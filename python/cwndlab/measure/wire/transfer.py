@@ -1,4 +1,4 @@
-"""Represent the records of a transfer at the client and at the server."""
+"""Represent the client's and the server's records of a transfer."""
 
 from __future__ import annotations
 
