@@ -55,7 +55,8 @@ def methods(results: Results, origin: Origin) -> str:
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
     where = " and ".join(_BACKENDS.get(each, each) for each in backends)
     if results.imported is not None:
-        text = f"The data come from {plural(len(entries), 'transfer')} measured with other tools. "
+        transfers = plural(len(entries), "transfer")
+        text = f"The data come from {transfers} measured with tools other than cwndlab. "
         return f"# Methods\n\n{text}{origin.description}\n"
     study = results.study
     factors = "; ".join(

@@ -43,7 +43,8 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Parameter of a measure of the congestion window: for example, 2 selects the second loss."""
+    """Argument of a metric of the congestion window, such as the number of a loss: with 2, the metric
+    is computed at the second loss."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -67,7 +68,7 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender used the variant in cwndlab's runs, although it did not in the paper."""
+    """True if the sender used the variant in cwndlab's runs, but not in the paper's experiments."""
     where: dict[str, LevelText] = Field(default={})
     """Maps factors of the study to levels; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -166,7 +167,7 @@ class Claim(_ClaimFacts):
 
 
 class Experiment(Model):
-    """An experiment: a change to the study that may explain why cwndlab's results differ."""
+    """A change to the study that may explain why cwndlab's results differ from the paper's."""
 
     changed: str
     claims: tuple[str, ...] = ()
@@ -192,7 +193,7 @@ class Experiment(Model):
 
 
 class ChosenSetting(Model):
-    """A setting that differs from the paper's text, chosen because it matches the paper's figures.
+    """A setting that differs from the paper's text, but whose results match the paper's figures.
 
     The study runs the variants both with this setting and with the setting that the paper states.
     """
@@ -211,9 +212,9 @@ class _StudyOfClaims(Model):
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions of the data in which the sender ran the variant in the paper's experiments.
+    """Directions of the data for which the paper's experiments ran the variant at the sender.
 
-    In other directions, a difference between variants is not attributed to the algorithm.
+    For other directions, a difference between variants is not attributed to the algorithm.
     """
     is_deterministic: bool = False
     """True if nothing in the study is random, so that one run is enough."""
@@ -267,7 +268,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"`claims` names {', '.join(unknown)}, but the file contains no such claim",
+            f"`claims` lists {', '.join(unknown)}, but the file contains no such claim",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))

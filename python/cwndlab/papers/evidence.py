@@ -115,7 +115,7 @@ class PaperRuns:
         return cell.filter(of_levels(cell, levels))
 
     def _written(self, factor: str, name: str) -> str:
-        """Return a level of a factor as written in the study, such as TCP-Linux for `TCP_Linux`."""
+        """Return the study's spelling of a level in a claim: TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()

@@ -181,7 +181,7 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         "claim": [],
         "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
     }
-    with pytest.raises(CwndlabError, match="`claims` names d, but the file contains no such claim"):
+    with pytest.raises(CwndlabError, match="`claims` lists d, but the file contains no such claim"):
         parse_claims(toml(document), "x")
 
 
