@@ -192,7 +192,7 @@ class LightDirection:
         }
 
     def trace(self) -> str:
-        """Return the light trace (packet trains on a link without load) as text, in ms.
+        """Return the light trace (packet trains on a link without load) as text; times are in ms.
 
         Each line describes a train: its sending time, its base delay, and the arrival times of its
         packets relative to the first arrival of the train.

@@ -32,7 +32,7 @@ class Pseudonyms:
     """Replaces names that would reveal the person and the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create an object that replaces, in texts, all IP addresses and the names that `hosts` lists."""
+        """Create an object that replaces, in texts, IP addresses and the names in `hosts`."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)

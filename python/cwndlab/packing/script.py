@@ -338,7 +338,7 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """Return code that draws a symbol in a legend: a short line, or a box in the colour of the bars."""
+    """Return code that draws a symbol in a legend: a line, or a box in the colour of the bars."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):

@@ -43,8 +43,8 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Argument of a metric of the congestion window, such as the number of a loss: with 2, the metric
-    is computed at the second loss."""
+    """Argument of a metric of the congestion window, such as the number of a loss: with 2, the
+    metric is computed at the second loss."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False

@@ -78,7 +78,7 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Describe how a period is worse than `baseline` by more than a limit; None if it is not."""
+        """Describe how a period is worse than `baseline` by more than a limit; None if not."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(

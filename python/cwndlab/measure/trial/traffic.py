@@ -22,7 +22,7 @@ LEAST_BYTES = 50_000
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """A connection in a period: its counters at the start and at the end, and its round trips."""
+    """A connection in a period: its first and last sample of counters, and its RTTs."""
 
     first: dict[str, int]
     last: dict[str, int]

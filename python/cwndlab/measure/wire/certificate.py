@@ -84,8 +84,8 @@ def read_certificate(path: Path) -> ServerCertificate:
     """Read the key and certificate in a file.
 
     Raises:
-        CertificateError: the file cannot be read, lacks the key or the certificate, or is readable by
-            other users.
+        CertificateError: the file cannot be read, lacks the key or the certificate, or can be
+            read by other users.
     """
     try:
         text = path.read_text(encoding="ascii")

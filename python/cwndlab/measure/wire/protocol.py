@@ -80,7 +80,7 @@ class Attach(Model):
 class TakeTurn(Model):
     """Request for the turn to measure; the turn lasts until the session ends.
 
-    The answer contains `ahead`, the number of clients that come first. While this number is not 0,
+    The answer contains `ahead`, the number of clients that come first. If this number is not 0,
     the server delays its answer by some seconds, and the client then sends the request again.
     """
 
@@ -147,8 +147,8 @@ class Trains(Model):
     do: Literal["trains"] = "trains"
     direction: Literal["forward", "reverse"]
     series: Annotated[int, Field(ge=0, lt=65_536)]
-    """Serial number of the request. Each packet contains this number, so that late packets of earlier
-    requests are recognised."""
+    """Serial number of the request. Each packet contains this number, so that late packets of
+    earlier requests are recognised."""
     packets: Annotated[int, Field(ge=1, le=64)]
     """Number of packets of each train."""
     first_payload_bytes: Annotated[int, Field(ge=64, le=1472)]
