@@ -41,7 +41,7 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if the run should be repeated, that is, for every kind except "technology"."""
+        """True if the run should be repeated: any kind of disturbance except "technology"."""
         return self.kind != "technology"
 
 
@@ -76,7 +76,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return, for each period without ACKs, its begin, its end, and its timeout doublings."""
+    """Return, for each period without ACKs, begin, end, and number of timeout doublings."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

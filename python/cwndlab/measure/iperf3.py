@@ -46,7 +46,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the same runs with other keys, which differ from those with `cwndlab serve`."""
+    """Return the same runs under other keys than in studies with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 

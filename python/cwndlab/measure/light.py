@@ -162,7 +162,7 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of packets that were lost, in those trains whose first packet arrived."""
+        """Percentage of packets lost, among all packets of trains whose first packet arrived."""
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 
@@ -216,7 +216,7 @@ def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.flo
     """Return the packet pairs of some series, whose trains consist of one packet each.
 
     Packets 1 and 2 of a series form a pair, packets 3 and 4 the next, and so on. A pair is omitted
-    if one of its packets was lost or if the link may still have been busy.
+    if one of its packets was lost, or if the link may still have been busy before it.
     """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):

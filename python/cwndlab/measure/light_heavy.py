@@ -72,13 +72,13 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return the number of full-size packets in a train if each takes the link `packet_ms`."""
+    """Return the number of full-size packets in a train if one occupies the link for `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 
 
 class LightHeavyRecorder:
-    """Records both directions of a link; each round sends packet trains, then saturates it."""
+    """Records both directions of a link; each round sends packet trains, then saturates the link."""
 
     def __init__(self, session: Session, duration_ns: int, most_bits_per_sec: int) -> None:
         """Prepare a recording.
@@ -164,7 +164,7 @@ class LightHeavyRecorder:
         )
 
     def _wait_until_idle(self) -> None:
-        """Send probes until one is as fast as those before the recording, or for some seconds."""
+        """Send probes until one is as fast as those before the recording; give up after a while."""
         for _ in range(_MOST_WAITS):
             probes = self._session.probe(_PROBES)
             self._probes += probes
@@ -221,7 +221,7 @@ class LightHeavyRecorder:
         return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Saturate the link and return a piece: how many bytes arrived in each millisecond.
+        """Record a piece while the link is saturated: how many bytes arrive in each millisecond.
 
         If no packets arrive at the end, the piece ends with zeros.
         """

@@ -61,7 +61,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the table `history` in which IP addresses and names of machines are replaced."""
+        """Return the table `history` after replacing IP addresses and names of machines in it."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

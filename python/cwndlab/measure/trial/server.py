@@ -44,8 +44,8 @@ class ServerPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Use a step's algorithm for new connections; end the step early if the alarm reports harm.
 
-        The step begins with time for queues to drain, in which users' connections continue, and
-        with the wash-out. Neither is measured.
+        First, queues drain while users' connections continue; then the wash-out follows. Neither
+        is measured.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

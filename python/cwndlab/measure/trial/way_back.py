@@ -34,7 +34,7 @@ _RESTORED_S = 3.0
 
 
 class Switch:
-    """Asks a separate process to change the congestion control of this computer."""
+    """Asks a separate process to change the setting that chooses congestion control."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
         """Use the separate process `keeper` to change `setting`."""
