@@ -72,13 +72,13 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return the number of full-size packets in a train if one occupies the link for `packet_ms`."""
+    """Return the number of full-size packets in a train if one occupies the link `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 
 
 class LightHeavyRecorder:
-    """Records both directions of a link; each round sends packet trains, then saturates the link."""
+    """Records both directions of a link; each round sends trains, then saturates the link."""
 
     def __init__(self, session: Session, duration_ns: int, most_bits_per_sec: int) -> None:
         """Prepare a recording.

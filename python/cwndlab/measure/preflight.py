@@ -235,7 +235,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
             PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
-                "delays are corrected, but periods of the day begin and end by this computer's clock",
+                "delays are corrected, but this computer's clock determines the period of the day",
                 "set both clocks: sudo timedatectl set-ntp true",
             )
         )
