@@ -80,7 +80,7 @@ class RequestResponse(Model):
 
 
 class Paced(Model):
-    """An optional bulk transfer, then equal amounts of data written at equal intervals."""
+    """An optional bulk transfer, then equal amounts of data that are written at equal intervals."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="mean rate at which the application writes data")

@@ -36,7 +36,8 @@ pub(crate) static UNACKNOWLEDGED: Table = Table {
 
 pub(crate) static TRANSPARENT: Table = Table {
     name: "Transparent",
-    about: "Transparent mode: RLC neither retransmits blocks nor restores their order.",
+    about: "Transparent mode: RLC neither retransmits lost blocks nor restores the order of \
+        blocks.",
     kind: Some("transparent"),
     keys: &[],
 };
@@ -307,8 +308,8 @@ pub(crate) static ACCESS: Table = Table {
             "keep_alive_ns",
             TIME,
             r#""0 s""#,
-            "time for which the base station continues to send grants of the same size to a user \
-             whose queue has become empty",
+            "time for which a user whose queue has become empty continues to get grants without a \
+             request; each is as large as the first grant after a request",
         ),
         optional(
             "reports",
@@ -507,7 +508,7 @@ pub(crate) static HANDOVER: Table = Table {
     about: "Handovers of users between cells.",
     kind: None,
     keys: &[
-        needed("interval", "interval_ns", TIME, "mean time between two handovers"),
+        needed("interval", "interval_ns", TIME, "mean time between two handovers of a user"),
         needed(
             "interruption",
             "interruption_ns",

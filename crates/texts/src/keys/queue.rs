@@ -16,7 +16,7 @@ const CODEL_INTERVAL: Key = usual(
     "interval_ns",
     TIME,
     r#""100 ms""#,
-    "interval of CoDel: time that senders have to react to a drop before the next drop",
+    "interval of CoDel: time for senders to react to a drop before the next drop",
 );
 pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",

@@ -95,8 +95,7 @@ pub(crate) static LTE_CARRIER: Table = Table {
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "whether the carrier uses modulations up \
-            to 256QAM instead of 64QAM",
+            "whether the highest modulation of the carrier is 256QAM instead of 64QAM",
         ),
     ],
 };
@@ -124,7 +123,7 @@ pub(crate) static LTE: Table = Table {
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "whether the downlink uses modulations up to 256QAM instead of 64QAM; requires a \
+            "whether the highest modulation of the downlink is 256QAM instead of 64QAM; requires a \
              category from 11 to 16",
         ),
         optional(

@@ -14,8 +14,8 @@ pub(crate) static FIXED_INDEX: Table = Table {
         "index",
         "index",
         SMALL,
-        "index of the rate in the rate table of the \
-        standard, for one spatial stream",
+        "index of the rate in the standard's rate table for one spatial stream: MCS 15 of 802.11n \
+         is index 7 with two streams",
     )],
 };
 
@@ -29,7 +29,7 @@ pub(crate) static IDEAL_RATE: Table = Table {
 
 pub(crate) static MINSTREL: Table = Table {
     name: "Minstrel",
-    about: "Minstrel, as in Linux: the sender measures the share of acknowledged packets at each \
+    about: "Minstrel, as in Linux: a sender measures the share of acknowledged frames at each \
         rate, and chooses its rate accordingly.",
     kind: Some("minstrel"),
     keys: &[],
@@ -189,7 +189,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "interval_ns",
         TIME,
         r#""100 ms""#,
-        "interval of CoDel: time that senders have to react to a drop before the next drop",
+        "interval of CoDel: time for senders to react to a drop before the next drop",
     ),
     usual(
         "ecn",
@@ -299,8 +299,8 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "signal-to-noise ratio that a real receiver needs in addition to the value of the \
-             error curve; if absent, 0 dB; IEEE 802.11 assumes 5 dB",
+            "signal-to-noise ratio that a real receiver needs, for the same error probability, in \
+             addition to the ratio in the error curve; if absent, 0 dB; IEEE 802.11 assumes 5 dB",
         ),
     ],
 };

@@ -99,8 +99,8 @@ static IID_LOSS: Table = Table {
 
 static GILBERT_ELLIOTT_LOSS: Table = Table {
     name: "GilbertElliottLoss",
-    about: "Gilbert-Elliott loss: the link is in a good or a bad state, and the state can change \
-        with each packet; each state has a loss probability.",
+    about: "Gilbert-Elliott loss: the link is in a good or a bad state, which can change after \
+        each packet; each state has a loss probability.",
     kind: Some("gilbert_elliott"),
     keys: &[
         needed(
@@ -535,7 +535,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "handover",
         "",
         Form::Text,
-        "handovers of the users of a cell: mean time between two handovers, and duration of the \
+        "handovers of each user of a cell: mean time between two handovers, and duration of the \
          interruption, such as \"every 30 s, 40 ms\"",
     ),
     optional(
