@@ -43,7 +43,7 @@ class Host(Model):
     packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
         description="time that the device needs to send each packet, in addition to the "
-        "transmission time at its rate",
+        "transmission time at the device's rate",
     )
     gso_packets: Annotated[Whole, Field(ge=1, le=2**16)] = Field(
         default=1,

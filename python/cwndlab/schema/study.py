@@ -112,7 +112,8 @@ class Record(Model):
     )
     pcap: TrueOrFalse = Field(
         default=False,
-        description="whether to capture, in a pcap file, the packets at each sender of data",
+        description="whether to record the headers of the packets that each sender of data sends "
+        "and receives, in the file capture.pcap of the run",
     )
 
 
@@ -234,8 +235,8 @@ class StudyModel(Model):
     )
     parameters: dict[str, dict[str, Whole]] = Field(
         default={},
-        description="parameters of congestion control algorithms in all flows, in one table "
-        "[parameters.ALGORITHM] for each algorithm",
+        description="parameters of congestion control algorithms, for all flows; each algorithm "
+        "has a table [parameters.ALGORITHM]",
     )
     stack_overrides: dict[str, Any] = Field(
         default={}, description="settings that override the TCP stack profile, as NAME = VALUE"

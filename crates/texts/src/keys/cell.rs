@@ -120,8 +120,8 @@ pub(crate) static REPORTS: Table = Table {
             "outer_loop",
             "outer_loop",
             Form::Table(&OUTER_LOOP),
-            "outer loop that corrects the reported channel quality so that the intended share of \
-             blocks fails; if absent, the reports are not corrected",
+            "outer loop that corrects the reported channel quality to keep the share of failed \
+             blocks at a target; if absent, the reported quality is not corrected",
         ),
     ],
 };

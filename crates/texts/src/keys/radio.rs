@@ -195,8 +195,8 @@ pub(crate) static NR: Table = Table {
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the repeating TDD pattern, in order; with fdd, the pattern may be absent, \
-             and each slot then has 13 downlink symbols and 14 uplink symbols for data",
+            "slots of the repeating TDD pattern, in order; with fdd, the pattern may be absent: \
+             then 13 symbols of each downlink slot and 14 symbols of each uplink slot carry data",
         ),
         needed(
             "downlink_layers",
@@ -224,8 +224,8 @@ pub(crate) static NR: Table = Table {
             "overhead_elements",
             "overhead_elements",
             COUNT,
-            "number of resource elements in each resource block and slot that are not used for data, \
-             for example because they carry reference signals",
+            "number of resource elements in a resource block of one slot that carry no data but, \
+             for example, reference signals",
         ),
         needed(
             "base_slots",

@@ -166,8 +166,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; as this mean grows from 1 ms to 91 ms, the share of \
-         packets that the channel retransmits grows from 0 % to 100 %",
+        "mean extra delay of a packet, which also determines the share of packets that the channel \
+         retransmits: from 0 % with 1 ms to 100 % with 91 ms",
     )],
 };
 
@@ -354,8 +354,8 @@ const LIGHT_AFTER: Key = optional(
     "light_after",
     "",
     TIME,
-    "idle time of the link after which the next packet begins a new burst, to which a packet train \
-     of light_trace or of a folder of CellReplay applies; if absent, 10 ms",
+    "idle time of the link after which the next packet begins a new burst, which is delayed like a \
+     packet train of light_trace or of a CellReplay folder; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
