@@ -69,8 +69,8 @@ class Flow(Model):
     )
     stop: DurationText | None = Field(
         default=None,
-        description="time at which the flow stops; if absent, the flow ends when all its data "
-        "have been sent or when the run ends",
+        description="time from which the application of the flow writes no more data; if absent, "
+        "the flow ends when all its data have been sent, at the latest at the end of the run",
     )
     access_delay: DurationText = Field(
         default=0,
@@ -102,7 +102,8 @@ class Record(Model):
     """Data that each run records in addition to its summary."""
 
     samples: SamplesText = Field(
-        default=100_000_000, description="time between two samples of the recorded time series"
+        default=100_000_000,
+        description="sampling interval of the time series that each run records",
     )
     events: TrueOrFalse = Field(
         default=True, description="whether to record events such as losses, recoveries and timeouts"
@@ -165,9 +166,8 @@ class StudyModel(Model):
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that the same hosts run in turn: before each measured run, the "
-        "hosts make one run with each of the other algorithms, in the order of the list, beginning "
-        "with the one after the measured algorithm",
+        description="algorithms that take turns on the same hosts, in this order; before each "
+        "measured run, the hosts make one run with each of the other algorithms in the list",
     )
     stack: str = Field(
         default=DEFAULT_STACK,

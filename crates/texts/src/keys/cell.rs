@@ -99,7 +99,9 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "amount by which the outer loop changes its margin after each failed block",
+            "amount by which the outer loop reduces its margin when the first transmission of a \
+             block fails; a successful first transmission raises the margin by an amount that \
+             follows from the target",
         ),
     ],
 };
@@ -142,8 +144,8 @@ pub(crate) static GIVEN: Table = Table {
         "shares",
         "ppb",
         Form::List(&PPB),
-        "probabilities that the first, the second and each further transmission of a block \
-         fails; the last value applies to all further transmissions",
+        "probabilities that a transmission of a block fails: one value for the first transmission, \
+         one for the second, and so on; the last value also applies to all later transmissions",
     )],
 };
 

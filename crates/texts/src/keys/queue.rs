@@ -66,7 +66,7 @@ pub(crate) static EARLY_DISCARD: Table = Table {
             "spacing_packets",
             "spacing_packets",
             COUNT,
-            "number of packets that pass between two early discards",
+            "minimum number of packets that are accepted between two early discards",
         ),
     ],
 };
