@@ -48,8 +48,8 @@ class Flow(Model):
     )
     user: User | None = Field(
         default=None,
-        description="user of the cell or Wi-Fi channel to whom the flow belongs, counted from 1; "
-        '"each" assigns a different user to each flow',
+        description="number of the user of the cell or Wi-Fi channel to whom the flow belongs, "
+        'counted from 1; "each" assigns a different user to each flow',
     )
     application: WrittenApplication | None = Field(
         default=None, description="application of the flow; if absent, the application of the study"
@@ -192,8 +192,8 @@ class StudyModel(Model):
     )
     user: User = Field(
         default=1,
-        description="user of the cell or Wi-Fi channel to whom the flow belongs, counted from 1; "
-        '"each" assigns a different user to each flow',
+        description="number of the user of the cell or Wi-Fi channel to whom the flow belongs, "
+        'counted from 1; "each" assigns a different user to each flow',
     )
     application: WrittenApplication = Field(
         default="bulk",

@@ -364,7 +364,7 @@ pub(crate) static DRIFT: Table = Table {
 
 pub(crate) static CELL_USER: Table = Table {
     name: "CellUser",
-    about: "A user whose flows are measured, in a cell.",
+    about: "A user of a cell; the flows of this user are measured.",
     kind: None,
     keys: &[
         needed(

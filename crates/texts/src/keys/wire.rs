@@ -314,9 +314,9 @@ const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "recording of a link, which determines the rate over time: a Mahimahi trace, a file with \
-     times in s and rates in Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files \
-     may be compressed with gzip",
+    "recording of a link, which determines the rate over time: a Mahimahi trace, a file whose \
+     lines contain a time in s and a rate in Mbit/s, a table of rates (CSV or JSON), a report of \
+     iperf3, or a folder of CellReplay; files may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
@@ -328,7 +328,8 @@ const UNIT: Key = optional(
     "unit",
     "",
     Form::Text,
-    "unit of the rates, such as Mbit/s or bytes, if the trace is a table",
+    "unit of the rates (such as Mbit/s) or of the amounts of data (such as bytes), if the trace is \
+     a table",
 );
 const TIME_COLUMN: Key = optional(
     "time_column",
@@ -443,8 +444,9 @@ const TRANSITION: Key = usual(
     "transition",
     Form::Word(&["retime", "keep"]),
     r#""retime""#,
-    "effect of a scheduled change on packets that are already queued: \"retime\" changes their \
-     departure times; \"keep\" leaves their departure times unchanged, as netem does",
+    "effect of a scheduled change on packets that are already queued: with \"retime\", they get \
+     new departure times, as on a wire; with \"keep\", their departure times stay the same, as in \
+     netem",
 );
 
 /// The keys of a wire.
