@@ -33,7 +33,7 @@ def _filled(value: Filled) -> Filled:
 
 
 class WrittenClass(Basis):
-    """Users with similar networks. `source` or `invented` states where the weight comes from."""
+    """A class of similar users; the key `source` or `invented` states where its weight comes from."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(
         description="name of this class of users in results"
@@ -63,8 +63,8 @@ class WrittenPopulation(Model):
     classes: Literal["users", "estimates"] = Field(
         default="users",
         description="meaning of the classes. `users`: each class consists of users with similar "
-        "networks. `estimates`: each class is one estimate of the same network, and its weight is "
-        "the probability of this estimate",
+        "networks. `estimates`: all classes are estimates of one network, and the weight of a "
+        "class is the probability that its estimate is right",
     )
     explained: bool = Field(
         default=True,

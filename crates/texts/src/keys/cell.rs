@@ -85,8 +85,8 @@ pub(crate) static FIXED_SCHEME: Table = Table {
 
 pub(crate) static OUTER_LOOP: Table = Table {
     name: "OuterLoop",
-    about: "Outer loop of the link adaptation: a margin on the reported channel quality, \
-        continually adapted so that the share of failed blocks stays close to the target.",
+    about: "Outer loop of the link adaptation: a margin that is added to the reported channel \
+        quality, and adapted continually to keep the share of failed blocks at a target.",
     kind: None,
     keys: &[
         needed(

@@ -416,8 +416,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether, after dropping already sent packets that exceeded queue_time, the sender \
-             informs the receiver in a block ACK request, as in ns-3",
+            "whether the sender, as in ns-3, sends a block ACK request after it has dropped \
+             packets that were already sent and have exceeded queue_time",
         ),
         optional(
             "beacons",
@@ -444,8 +444,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "access_point",
             Form::Table(&ACCESS_POINT),
             "{}",
-            "position of the access point, its priority when it contends for the channel, and its \
-             queue",
+            "position of the access point, its priority in the competition for the channel, and \
+             its queue",
         ),
         needed(
             "stations",

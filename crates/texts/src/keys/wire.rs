@@ -141,7 +141,7 @@ static UNIFORM_JITTER: Table = Table {
 
 static NORMAL_JITTER: Table = Table {
     name: "NormalJitter",
-    about: "Normally distributed change, with mean zero, of each packet's delay.",
+    about: "Normally distributed change of each packet's delay; the mean of the change is zero.",
     kind: Some("normal"),
     keys: &[needed(
         "sigma",
@@ -524,7 +524,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "",
         RATIO,
         "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
-         uplink is shifted by as many decibels as this value differs from that of the preset",
+         uplink is shifted by as many decibels as this value differs from the preset's value",
     ),
     optional(
         "speed",
@@ -642,8 +642,9 @@ static CHAIN_STAGE: Table = Table {
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "One direction of a path: a wire, a chain of links, or a preset with changes. A cell, a \
-        Wi-Fi channel, or a chain that contains one of them defines both directions at once.",
+    about: "A wire, a cell, a Wi-Fi channel, a chain of links, or a preset with changes. A wire \
+        defines one direction of a path; a cell, a Wi-Fi channel, and a chain that contains one of \
+        them define both directions.",
     kind: None,
     keys: &LINK_KEYS,
 };
