@@ -30,8 +30,8 @@ class Basis(Model):
     )
     invented: str | None = Field(
         default=None,
-        description="those values of the range or of the weight that come from no source, and the "
-        "reasons for choosing them",
+        description="text that names the values without a source (in the range, or the weight) "
+        "and gives the reasons for choosing them",
     )
 
     @model_validator(mode="after")

@@ -383,7 +383,7 @@ pub(crate) static CELL_USER: Table = Table {
             "fading",
             "fading",
             Form::Table(&FADING),
-            "fast fading of the user's channel; the two directions fade independently of each \
+            "fast fading of the user's channel; downlink and uplink fade independently of each \
              other; if absent, the channel has no fast fading",
         ),
         usual(
@@ -420,7 +420,8 @@ pub(crate) static BACKGROUND: Table = Table {
             "lowest_mdb",
             RATIO,
             "mean signal to interference and noise ratio of the background user with the worst \
-             channel; the ratios of all users are evenly spaced between worst and best",
+             channel; the ratios of these background users are evenly spaced from lowest to \
+             highest",
         ),
         needed(
             "highest",
@@ -472,7 +473,7 @@ pub(crate) static RRC: Table = Table {
             "drx_cycle_ns",
             TIME,
             r#""0 s""#,
-            "interval at which a user in DRX wakes up to listen",
+            "period of the listening windows of a user in DRX",
         ),
         needed(
             "inactivity",

@@ -252,8 +252,9 @@ static ACCESS_POINT: Table = Table {
                 &[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME, &DOWNLINK_DUAL_PI2],
                 Short::Kind,
             ),
-            "queue for packets to the stations: fifo, fq_codel or airtime, as in Linux, or \
-             dualpi2; if absent, one queue with the limit queue_packets, as in ns-3",
+            "kind of queue for packets to the stations: fifo, fq_codel or airtime (these three as \
+             in Linux), or dualpi2; if absent, a single queue with the limit queue_packets, as in \
+             ns-3",
         ),
         ACK_FILTER,
         ACK_THINNING,
@@ -400,8 +401,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether, after a collision, all stations wait for as long as a response would have \
-             taken (EIFS)",
+            "whether, after a collision, all stations also wait for as long as a response would \
+             have taken (EIFS)",
         ),
         usual(
             "asks_before_repeating",

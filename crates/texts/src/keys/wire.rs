@@ -384,8 +384,8 @@ const QUEUE: Key = optional(
     "queue",
     "",
     Form::Queue,
-    "maximum length of the queue; if absent, one bandwidth-delay product (BDP); for a trace, one \
-     BDP at the mean rate of the trace, but at least 250 packets",
+    "maximum length of the queue; if absent, one bandwidth-delay product (BDP), but at least 10 \
+     packets; for a trace, one BDP at the mean rate of the trace, but at least 250 packets",
 );
 const AQM: Key = usual(
     "aqm",
