@@ -33,7 +33,7 @@ def _filled(value: Filled) -> Filled:
 
 
 class WrittenClass(Basis):
-    """A class of similar users; the key `source` or `invented` states where its weight comes from."""
+    """Users with similar networks; `source` or `invented` states the origin of their weight."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(
         description="name of this class of users in results"

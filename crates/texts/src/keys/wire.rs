@@ -642,9 +642,9 @@ static CHAIN_STAGE: Table = Table {
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "A wire, a cell, a Wi-Fi channel, a chain of links, or a preset with changes. A wire \
-        defines one direction of a path; a cell, a Wi-Fi channel, and a chain that contains one of \
-        them define both directions.",
+    about: "A wire, a cell, a Wi-Fi channel, a chain of links, or a preset with changes. A wire or \
+        a chain of wires defines one direction of a path; a cell, a Wi-Fi channel, and a chain \
+        that contains one of them define both directions.",
     kind: None,
     keys: &LINK_KEYS,
 };
