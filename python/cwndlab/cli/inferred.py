@@ -113,7 +113,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error if each number is predicted by the mean for its metric": _percent(
+                "mean error if the mean of a metric is used as the prediction": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers within their 90 % interval": (
@@ -141,7 +141,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return how many fits with shuffled names have at most the mean error of `fit`."""
+    """Return how many fits with shuffled names have no larger mean error than `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

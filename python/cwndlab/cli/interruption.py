@@ -45,7 +45,7 @@ def listen() -> None:
 
 
 def arrived() -> None:
-    """Stop raising `Interruption`, so that another signal ends the process."""
+    """Stop raising `Interruption`, so that the next Ctrl-C or SIGTERM ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False
@@ -55,7 +55,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Return whether a signal asked to stop, even if a library swallowed the exception."""
+    """Return True after Ctrl-C or SIGTERM, even if a library swallowed the exception."""
     return _asked_by is not None
 
 

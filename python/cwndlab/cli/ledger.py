@@ -54,7 +54,10 @@ def ledger_command(
     that --ledger names.
     """
     if public and (ledger or others):
-        msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"
+        msg = (
+            "--public cannot be combined with --ledger or FILE: it shows only the ledger that is "
+            "part of cwndlab"
+        )
         raise click.UsageError(msg)
     path = PUBLIC if public else ledger or ledger_of_user()
     for other in others:
@@ -65,7 +68,9 @@ def ledger_command(
         say(f"{plural(added, 'entry')} added from {other}")
     entries = read_ledger(path)
     if page is not None:
-        title = "Ledger of published measurements" if public else f"Ledger {path.name}"
+        title = (
+            "Predictions compared with published measurements" if public else f"Ledger {path.name}"
+        )
         page.parent.mkdir(parents=True, exist_ok=True)
         write_text(page, ledger_page(entries, title))
         say(f"{page}: page of {plural(len(entries), 'entry')}")

@@ -56,7 +56,11 @@ def link_list(output_format: str) -> None:
 
 @link_group.command("show")
 @click.argument("spec", metavar="LINK")
-@click.option("--plot", is_flag=True, help="Plot the link while a source saturates it.")
+@click.option(
+    "--plot",
+    is_flag=True,
+    help="Plot the link's capacity, delay and queue while a source saturates it.",
+)
 @click.option(
     "--out",
     type=UserPath(dir_okay=False),
@@ -107,10 +111,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--user",
     default=1,
     show_default=True,
-    help=(
-        "Number of the user whose trace to write, counted from 1, if several users share the "
-        "medium."
-    ),
+    help="User whose trace to write, if several users share the medium; 1 is the first user.",
 )
 def link_export(spec: str, out: Path, duration: int, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""
@@ -127,7 +128,7 @@ def link_export(spec: str, out: Path, duration: int, direction: str, user: int) 
     type=DURATION,
     default="60 s",
     show_default=True,
-    help="Recording time in each direction.",
+    help="Duration of the recording of each direction.",
 )
 @click.option(
     "--most",
@@ -227,7 +228,7 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
 
 
 def _busy_cells(light: LightDirection) -> dict[str, float | None]:
-    """Return how long a link stays busy after a packet, and its shortest delay while it is busy.
+    """Return how long a link stays busy after a packet, and the shortest delay of a busy link.
 
     Both times are in ms, with 95 % intervals.
     """

@@ -34,7 +34,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--server",
         metavar="HOST",
-        help="Measurement server that runs `cwndlab serve`, as HOST or HOST:PORT.",
+        help="HOST or HOST:PORT of the measurement server, which runs `cwndlab serve`.",
     ),
     token_option,
     fingerprint_option,
@@ -116,7 +116,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--server",
         metavar="HOST",
         required=True,
-        help="Measurement server that runs `cwndlab serve`, as HOST or HOST:PORT.",
+        help="HOST or HOST:PORT of the measurement server, which runs `cwndlab serve`.",
     )
     return server_option(token_option(fingerprint_option(with_address)))
 
