@@ -41,7 +41,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure against `iperf3 --server` on HOST, which needs no token.",
+        help="Measure against `iperf3 --server`, which runs on HOST and needs no token.",
     ),
     click.option(
         "--place",

@@ -1,4 +1,4 @@
-"""`cwndlab open`: show the results on this machine in a browser."""
+"""`cwndlab open`: show results in a browser on this machine."""
 
 from __future__ import annotations
 

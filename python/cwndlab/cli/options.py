@@ -29,7 +29,7 @@ executor_option = click.option(
     "--executor",
     "cluster",
     metavar="dask://HOST:PORT",
-    help="Simulate on this Dask cluster instead of this machine.",
+    help="Run the simulations on this Dask cluster instead of locally.",
 )
 backend_option = click.option(
     "--backend",

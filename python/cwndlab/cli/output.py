@@ -49,7 +49,7 @@ direction_option = click.option(
     type=click.Choice(["downlink", "uplink"]),
     default="downlink",
     show_default=True,
-    help="Direction in which data flows: downlink over the link, uplink over the reverse link.",
+    help="Direction of the data: downlink uses the link, uplink uses the reverse link.",
 )
 
 
@@ -61,7 +61,7 @@ def format_option(
 
 
 def console() -> Console:
-    """Return a console for standard output, which wraps lines only in a terminal."""
+    """Return a console that writes to standard output and wraps lines only in a terminal."""
     plain = Console(highlight=False)
     if plain.is_terminal:
         return plain
@@ -175,7 +175,7 @@ def indented(drawn: RenderableType) -> Padding:
 
 
 def fitted(table: Table, indent: int = 0) -> RenderableType:
-    """Return `table`, or a text with one line per value if the terminal is too narrow for it."""
+    """Return `table` if it fits into the terminal, otherwise a text with one line per value."""
     to = console()
     least = Measurement.get(to, to.options.update(width=_WIDTH_OF_PIPES), table).minimum
     if least + indent <= to.width:

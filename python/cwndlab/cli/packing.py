@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     "--anonymous",
     "is_anonymous",
     is_flag=True,
-    help="Replace IP addresses and the names of machines, radio cells and operators with numbers, "
-    "and omit packet captures.",
+    help="Replace IP addresses and the names of machines, radio cells and operators with "
+    "pseudonyms such as host-1, and omit packet captures.",
 )
 def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
     """Pack RESULTS into one archive that other people can check.

@@ -1,4 +1,4 @@
-"""`cwndlab papers`: list published studies. Also print the verdicts that `reproduce` shows."""
+"""`cwndlab papers`: list published studies. `print_claims` prints verdicts for `reproduce`."""
 
 from __future__ import annotations
 

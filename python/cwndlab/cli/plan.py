@@ -39,8 +39,8 @@ def _data(gigabytes: float | None) -> str:
 @click.option(
     "--pilot",
     type=UserPath(),
-    help="Results of an earlier measurement with few repetitions, from which to estimate the rate "
-    "of the flows and the variance of their goodput.",
+    help="Results of an earlier measurement; a few repetitions suffice. The rate of the flows and "
+    "the variance of their goodput are estimated from these results.",
 )
 @click.option(
     "--effect",
@@ -67,7 +67,7 @@ def plan_command(
 ) -> None:
     """Estimate the runs, hours and gigabytes that a live measurement of STUDY needs.
 
-    Also estimate how many repetitions are needed to detect a difference of --effect.
+    Also estimate how many repetitions are needed to detect a goodput difference of --effect.
     """
     if not effect:
         msg = (
@@ -111,7 +111,7 @@ def plan_command(
     elif needed is None:
         told = (
             f"cannot estimate the number of repetitions {aim}: the results of --pilot must "
-            "contain at least two repetitions of each pair of algorithms"
+            "contain, for each pair of algorithms, at least two repetitions with both algorithms"
         )
     else:
         verdict = "enough" if plan.repetitions >= needed else "too few"
