@@ -33,7 +33,7 @@ class UntrustedCodeError(CwndlabError):
 def load_study(
     path: Path, *, is_trusting: bool, is_quick: bool = False, is_live: bool = False
 ) -> Study:
-    """Read a study after the user has agreed that its C files are compiled and run.
+    """Read a study; if it uses C files that are not yet trusted, first ask the user.
 
     Raises:
         UntrustedCodeError: the user refused, or there is no terminal on which to ask the user.
@@ -46,7 +46,10 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """If a study uses C files, mark its results folder as trusted: the user has just named them."""
+    """Mark a study's results folder as trusted if the study uses C files.
+
+    The user has just named these files on the command line.
+    """
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 
@@ -61,7 +64,7 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             msg = f"{what}\n  read the code; if you trust the code, add --trust to the command"
             raise UntrustedCodeError(msg)
-        confined = "The C files run in a process that cannot open other files or connections."
+        confined = "The C files run in a process that can open neither other files nor connections."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
         if not click.confirm("Do you trust these C files?", err=True):
             msg = f"{path} was not run"

@@ -69,8 +69,8 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 @click.option(
     "--user",
     metavar="NAME",
-    help="Run the server as this user if root starts it.  [default: the user who called sudo, or "
-    "nobody]",
+    help="Run the server as this user if root starts it.  [default: the user who called sudo; "
+    "without sudo, the user `nobody`]",
 )
 def serve_command(
     token_file: Path, key_file: Path, host: str, port: int, silence: int, user: str | None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def window_chart(page: Page) -> list[str]:
-    """Return the lines of the chart; a letter below each column shows the phase at that time."""
+    """Return the chart as lines of text; a letter below each column shows the phase then."""
     times = page.samples["t_s"].to_numpy()
     values = page.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     lines = line_chart(times, values, "cwnd, packets", page.duration_s)

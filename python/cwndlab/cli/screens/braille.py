@@ -32,7 +32,7 @@ class Canvas:
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return, for each character of a row, the index of the last curve drawn in it, or -1."""
+        """Return, for each character of a row, the index of the last curve there; -1 if none."""
         return [int(owner) for owner in self._owners[row]]
 
 

@@ -1,4 +1,4 @@
-"""Terminal output of a decision, which follows the table of a comparison."""
+"""Terminal output of a decision, which is printed below the table of a comparison."""
 
 from rich.table import Table
 from rich.text import Text

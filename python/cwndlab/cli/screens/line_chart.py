@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 72, 12  # characters
 
 
 def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str]:
-    """Return the lines of a chart from time 0 to `end`, with a scale at the left and times below.
+    """Return a chart as lines of text, with a scale at the left and times from 0 to `end` below.
 
     Each column of dots spans the lowest to the highest value in its time interval. The chart
     therefore shows all extreme values.
