@@ -78,7 +78,7 @@ def help_of(field: FieldInfo, more: str = "") -> str:
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """Return the type in an annotation without `| None`, and the metadata of the annotation."""
+    """Return the type in an annotation, with `| None` removed, and the annotation's metadata."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

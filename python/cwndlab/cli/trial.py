@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import MeasuredPeriod
 
 _LEAST_WINDOW_S = 10.0
-"""Shortest measured part of a period, in seconds, for which no warning is printed."""
+"""A warning is printed if the measured part of a period is shorter than this, in seconds."""
 _SHORT = (
-    "Periods this short are suitable only for rehearsals: if a loss delays data until the measured "
-    "part of a period, the measured goodput can exceed the rate of the link."
+    "Periods this short are suitable only for rehearsals: if a loss delays earlier data into the "
+    "measured part of a period, the measured goodput can exceed the rate of the link."
 )
 
 _trial_argument = click.argument("trial", type=UserPath())
@@ -97,7 +97,7 @@ def trial_command() -> None:
     type=DURATION,
     default="5 s",
     show_default=True,
-    help="Exclude this time at the start of each period from the comparison.",
+    help="Compare the algorithms without this time at the start of each period.",
 )
 @click.option(
     "--pilot",
@@ -186,7 +186,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     "--sysctl",
     "is_default",
     is_flag=True,
-    help="Switch this server's default algorithm for all connections.",
+    help="Switch this server's default algorithm, which applies to connections to all addresses.",
 )
 @study_option("direction")
 @click.option(
@@ -261,8 +261,8 @@ def run_command(  # noqa: PLR0913  one argument per option
 def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> None:
     """Judge the prediction of TRIAL; add the verdict to the ledger.
 
-    The ledger is a file that lists tested predictions. The verdict is added once all periods have
-    been measured.
+    The ledger is a file that lists tested predictions. The verdict is added only if all periods
+    have been measured.
     """
     found = judge_trial(trial)
     path = ledger or ledger_of_user()
@@ -352,8 +352,8 @@ def _return_lines(found: TrialState) -> list[str]:
     cleared = count - bool(found.entry.harm)
     checked = (
         f"The trial returned to {claim.baseline} {plural(count, 'time')} to check "
-        f"{claim.challenger}; {cleared} of these returns found no harm. Measurements during "
-        "returns do not count towards the measured change."
+        f"whether {claim.challenger} harms the traffic; {cleared} of these checks found no harm. "
+        "Measurements during returns do not count towards the measured change."
     )
     return [checked]
 
@@ -364,8 +364,8 @@ def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     measured = "Too few pairs of periods contain connections that carried enough data."
     if change is not None:
         measured = (
-            f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "
-            f"{_percent(change.estimate)} % [{_percent(change.low)}, {_percent(change.high)}] "
+            f"Measured: switching from {claim.baseline} to {claim.challenger} changes the utility "
+            f"by {_percent(change.estimate)} % [{_percent(change.low)}, {_percent(change.high)}] "
             f"(95 % interval, {plural(change.blocks, 'block')})."
         )
     if entry.harm:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cwndlab.validation import CellAgreement, Replayed
 
 _NO_CALLS = (
-    "calls of the algorithms were not compared between kernel and simulator, because "
+    "the kernel's calls of the algorithms were not replayed in the simulator, because "
     "--backend vm does not record them"
 )
 
@@ -160,7 +160,7 @@ def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
     reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
-    why_not = f"calls of the algorithms were not compared between kernel and simulator: {reasons}"
+    why_not = f"the kernel's calls of the algorithms were not replayed in the simulator: {reasons}"
     click.echo(why_not, err=True)
     return [], why_not
 
