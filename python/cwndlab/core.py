@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document: for each problem, the keys that lead to the wrong value, and a remedy."""
+"""Problems in a document: for each problem, the key path of the wrong value, and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change from `theirs` to `ours`, both logarithms, and a 95 % interval."""
+    """Return the relative change from `theirs` to `ours` (logarithms), and its 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -235,7 +235,7 @@ def parse_link_line(text: str) -> dict[str, Any]:
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return the link table `written` in canonical form, and the problems found in its keys."""
+    """Return a link table in canonical form, and the problems found in its keys."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -302,7 +302,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return key path and text of each value of a cellular or Wi-Fi link that is not a default."""
+    """Return key path and text of each non-default value of a cellular or Wi-Fi link."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -318,13 +318,13 @@ def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Return a random duration below `most_ns`, in ns, which depends only on `seed` and `name`."""
+    """Return a random duration in ns below `most_ns`; equal arguments give equal durations."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """Return the network path of a scenario without `kind` keys and without default values."""
+    """Return a scenario's network path without its `kind` keys and its default values."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 
