@@ -84,7 +84,7 @@ class ScenarioRefusedError(CwndlabError, ValueError):
     """The simulator refuses to run an invalid scenario."""
 
     def __init__(self, path: str, message: str) -> None:
-        """Store the place of the error, such as `flows[0].sender.stack`, and its description."""
+        """Store the place of the error, such as `flows[0].sender.stack`, and the error message."""
         super().__init__(path, message)
         self.path = path
         self.message = message
@@ -155,7 +155,7 @@ class CoreMissingError(CwndlabError):
 
 
 class KernelRunError(CwndlabError):
-    """This machine cannot run a study on its kernel."""
+    """The kernel of this machine cannot run a study."""
 
 
 class ClusterError(CwndlabError):

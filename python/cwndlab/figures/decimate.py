@@ -11,7 +11,7 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return about `most` points of a line, with the lowest and highest point of each interval."""
+    """Reduce a line to about `most` points, including each interval's lowest and highest point."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]

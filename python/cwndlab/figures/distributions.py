@@ -24,8 +24,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each algorithm's values.
 
-    `of` is the last word of the axis label, "cumulative share of runs" or "cumulative share of
-    flows".
+    `of` completes the axis label: "cumulative share of runs" or "cumulative share of flows".
     """
     styles = styles_of(values)
     with house_style():

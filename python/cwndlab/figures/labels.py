@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Assumed width of a letter in points, with an allowance for the gap between two names."""
+"""Assumed width of a letter in points, large enough to leave a gap between two names."""
 _MARKER_PT = 8.0
 _HANDLE_PT = 40.0
 """Width in points of the line or marker in a legend entry, with the gaps around it."""
@@ -68,7 +68,7 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(lines: int) -> float:
-    """Return the height in inches that a panel needs for the labels of `lines` plotted lines."""
+    """Return the height in inches that a panel needs to label this number of plotted lines."""
     return lines * _LINE_HEIGHT_PT / 72
 
 
@@ -88,7 +88,7 @@ def _longest_in(axes: Axes) -> int:
 
 
 def _panel_width_pt(axes: Axes) -> float:
-    """Return the width of the axes with their labels, before the layout is computed."""
+    """Estimate the width of the axes with their labels, without computing the layout."""
     place = axes.get_subplotspec()
     beside = 1 if place is None else place.get_gridspec().ncols
     return 72 * float(axes.figure.figure.get_size_inches()[0]) / beside
@@ -129,7 +129,8 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     """Write the name of each point beside the point, without covering another name or point.
 
-    A line connects a distant name with its point. Set the limits of the axes before the call.
+    A line connects a distant name with its point. Set the limits of the
+    axes before you call this function.
     """
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
     scale = 72 / axes.figure.dpi
