@@ -147,7 +147,7 @@ class Measurement:
                 _check_samples(part)
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """Return the tables of the run for results: each column is a list or a Polars series."""
+        """Return the run's tables in the format of results; a column is a list or Polars series."""
         pieces = list(self._pieces())
         samples = [part for own, _ in pieces for part in own]
         return {
@@ -163,7 +163,7 @@ class Measurement:
         return _columns(FLOW_COLUMNS, self.flows)
 
     def parts(self) -> Iterator[dict[str, dict[str, Any]]]:
-        """Yield the tables other than `flows` in parts, with only one part in memory at a time."""
+        """Yield the tables `samples` and `events` in parts, with one part in memory at a time."""
         for samples, events in self._pieces():
             yield {
                 "samples": _sample_table(samples),

@@ -32,7 +32,7 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern for file names, whose fields become factors of the results."""
+    """A pattern that file names match; its fields become factors of the results."""
 
     text: str
     fields: tuple[str, ...]

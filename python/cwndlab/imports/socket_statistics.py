@@ -147,7 +147,7 @@ def _measurement(
     most = max((log.moved_bytes for log in logs), default=0.0)
     chosen = [log for log in logs if most > 0 and log.moved_bytes >= smallest_share * most]
     if not chosen:
-        msg = "no connection in the log sent data; use ss -tin at the sender of the data"
+        msg = "no connection in the log carried data; run ss -tin at the sender of the data"
         raise MeasurementError(msg)
     began_s = min(log.rows.begin_s for log in chosen)
     measurement = Measurement(flows=[], began_unix_s=began_s)

@@ -49,7 +49,7 @@ class Spool:
         return log
 
     def write(self, values: bytes) -> int:
-        """Append bytes to the file, and return the offset of the first byte."""
+        """Append bytes to the file, and return the offset at which they begin."""
         begin = self._end
         view = memoryview(values)
         while view:
@@ -82,7 +82,7 @@ class Log:
     """Rows of one flow, which are added one by one."""
 
     def __init__(self, spool: Spool) -> None:
-        """Create a log without rows, which stores its rows in the file of `spool`."""
+        """Create an empty log, whose rows will be stored in the file of `spool`."""
         self.spool = spool
         self.count = 0
         self.names: set[str] = set()
@@ -185,7 +185,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's time series on disk, read piece by piece, with the methods of `Series`."""
+    """A flow's time series on disk, which is read piece by piece; each piece is a `Series`."""
 
     log: Log
     names: Mapping[str, str]
