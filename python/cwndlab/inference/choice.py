@@ -31,7 +31,7 @@ FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
 ALONE = 600
 """Number of simulated links in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
-"""Families of links whose probability is below this value are left out of the result."""
+"""Families of links that are less probable than this are left out of the result."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0
@@ -53,7 +53,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """Return about how many links are simulated for `families` families in `rounds` rounds."""
+    """Return roughly how many links are simulated for `families` families in `rounds` rounds."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)

@@ -29,7 +29,7 @@ LONGEST_S = 120.0
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 
-The measured flow and each other algorithm are simulated on all of these links.
+On each of these links, the flow is simulated with its own algorithm and with every other one.
 """
 HOST_DELAY_MS = 1.0
 """Delay, in ms, that the measuring computers themselves cause.
@@ -92,12 +92,13 @@ class Fit:
     def estimates(self) -> list[Estimate]:
         """Return an estimate of each parameter of the most probable family of links.
 
-        Each estimate has an interval, which is wider if the links do not explain the measurement.
+        Each estimate has an interval. If the links do not explain the measurement, the interval is
+        widened.
         """
         return self.posterior.estimates(self.check.widening)
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw links in proportion to their probability, so that all drawn links count equally.
+        """Sample links in proportion to their probability; the sampled links have equal weights.
 
         If the links do not explain the measurement, the spread of the links is increased.
         """

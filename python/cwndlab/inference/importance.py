@@ -34,8 +34,9 @@ regression, uses only these points."""
 _FEWEST = 40
 """Minimum number of points that a regression needs; points that lack a statistic do not count."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
-"""Ridge penalties of two regressions: for the distance, and for the final adjustment. The second
-penalty is smaller, because a large penalty would leave a part of the distance uncorrected."""
+"""Ridge penalties of two regressions: for the distance from the measurement, and for the final
+adjustment. The second penalty is smaller, because a large penalty would leave a part of the
+difference from the measurement uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
 """Weight of the diagonal matrix towards which a covariance matrix is shrunk, and the variance added
 to each element of this diagonal matrix."""
@@ -212,7 +213,7 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Reflect points that lie outside the unit cube at the faces of the cube."""
+    """Reflect points that lie outside the unit cube into the cube, at its faces."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
@@ -298,7 +299,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Remove the effect of the features from the values, by ridge regression; NaN stays NaN."""
+    """Correct the values for the effect of the features, by ridge regression; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

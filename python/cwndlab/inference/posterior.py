@@ -229,7 +229,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Draw links of equal weight; each family's share of the links is its probability."""
+        """Sample links, from each family in proportion to its probability, with equal weights."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)
