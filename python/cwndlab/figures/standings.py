@@ -94,7 +94,7 @@ def plot_grouped_bars(
 
 
 def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#222222") -> None:
-    """Draw a white diamond for a number that a paper prints, with a line over its range."""
+    """Draw a white diamond for a number that a paper prints, and a line that spans its range."""
     axes.errorbar(
         x,
         (low + high) / 2,

@@ -75,7 +75,7 @@ class _ImportedRun:
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with the run's samples and events; empty if `measurement` contains them."""
+    """Temporary files with the run's samples and events; no files if `measurement` holds these."""
     repetition: int = 0
 
     @property
@@ -247,8 +247,9 @@ def _name_algorithms(
         if named is None and ran is None:
             runs.remove(run)
             left_out.append(
-                f"{run.paths[0]}: the algorithm is unknown; add it to the file names, and use "
-                f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
+                f"{run.paths[0]}: neither the file nor its name states the algorithm; add it to "
+                f'the file names, and use --pattern "{{algorithm}}..." instead of '
+                f"{request.pattern.text!r}"
             )
             continue
         if named is None:
@@ -289,8 +290,8 @@ def _number(runs: list[_ImportedRun]) -> None:
         if len(set(counts)) < len(counts):
             twice = next(run for run in alike if counts.count(run.repetition) > 1)
             msg = (
-                f"{twice.paths[0]}: another file has the same fields and the same repetition; "
-                "add a field to --pattern that distinguishes the files"
+                f"{twice.paths[0]}: another file has the same field values and the same "
+                "repetition; add a field to --pattern by which the files differ"
             )
             raise MeasurementError(msg)
     runs.sort(key=lambda run: (run.repetition, run.measurement.began_unix_s or 0.0))
@@ -299,7 +300,8 @@ def _number(runs: list[_ImportedRun]) -> None:
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
     """Return the runs as a table in the format that studies use.
 
-    Comparisons are paired if the runs of each repetition have equal seeds.
+    If file names state the repetition, all runs of a repetition have the same seed, so that
+    comparisons are paired.
     """
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
@@ -346,7 +348,7 @@ def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
 
 
 def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
-    """Return the content of the TOML file that describes this import in the report."""
+    """Return the content of the TOML file that describes this import."""
     document = {
         "import": {
             "id": request.id,

@@ -158,7 +158,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
-        """Return a stream's intervals as columns, except those that iperf3's option `-O` omits."""
+        """Return a stream's intervals as columns, without intervals that iperf3's `-O` omits."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the test's duration after the warm-up and, from a receiver's file, the goodput."""
+    """Return the duration and, from a receiver's file, the goodput, both after the warm-up."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

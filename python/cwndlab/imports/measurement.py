@@ -101,7 +101,7 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Upper limit of times, sizes and rates in any unit; larger values are refused as implausible."""
+"""Times, sizes and rates of at least this number, in any unit, are refused as implausible."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 

@@ -74,7 +74,7 @@ def read_socket_statistics(
             connection are left out.
 
     Raises:
-        MeasurementError: the log contains no times, or no connection that sent data.
+        MeasurementError: the log contains no times, or no connection that carried data.
     """
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     try:
