@@ -129,8 +129,8 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 def label_points(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     """Write the name of each point beside the point, without covering another name or point.
 
-    A line connects a distant name with its point. Set the limits of the
-    axes before you call this function.
+    A line connects a distant name with its point. Set the limits of the axes before you call this
+    function.
     """
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines places
     scale = 72 / axes.figure.dpi
