@@ -31,7 +31,7 @@ class FlowResults(Protocol):
         """Return a table with one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of those runs whose columns have the given values."""
+        """Return those rows of the time series whose columns have the given values."""
 
 
 class Evidence(Protocol):
@@ -173,8 +173,8 @@ class ReplacedVariants:
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
     """Return each flow's median slow-start threshold after losses, divided by the capacity.
 
-    The threshold changes only at losses. The capacity of the path, in packets, is the goodput times
-    the shortest RTT.
+    Because the threshold changes only at losses, each new value counts as one loss. The capacity of
+    the path, in packets, is the flow's goodput times its shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)

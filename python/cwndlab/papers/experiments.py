@@ -62,7 +62,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value of a paper's claim, computed from runs without and with a change of the study."""
+    """A value of a paper's claim, computed twice: without and with a change of the study."""
 
     before: PartFinding
     after: PartFinding
@@ -76,7 +76,7 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The values of those parts of the claim that do not hold without the change."""
+    """The missed values of the claim, each without and with the change."""
 
     @property
     def subject(self) -> str:
@@ -85,9 +85,9 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value to show: the one whose distance from its bounds the change reduces most.
+        """The value to show: the one whose distance from its bounds shrinks most with the change.
 
-        If some values are within their bounds with the change, only these values are considered.
+        If some values hold with the change, only these values are considered.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
@@ -133,8 +133,8 @@ def without_spoilers(
 ) -> list[ClaimTrial | TableTrial]:
     """Return all trials, with corrected effects.
 
-    If a change moves any table away from the paper, its other effects are not accepted as
-    explanations: `EXPLAINS` and `PART` become `SPOILS`.
+    A change that moves any table away from the paper is not accepted as an explanation: its effects
+    `EXPLAINS` and `PART` become `SPOILS`.
     """
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
@@ -256,7 +256,7 @@ def try_tables(
 
 
 def _is_of_same_runs(experiment: Experiment, table: PaperTable, claims: Claims) -> bool:
-    """Return whether the experiment changes runs from which numbers of the table are computed."""
+    """Return whether numbers of the table are computed from runs that the experiment changes."""
     return bool(experiment.levels) and all(
         factor in table.where and table.where[factor] == claims.where.get(factor)
         for factor in experiment.levels

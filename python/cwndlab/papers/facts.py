@@ -105,7 +105,7 @@ class PaperNumber(Model):
 
 
 class PaperTable(Model):
-    """A table in the paper: one metric of the flows for the levels of two factors."""
+    """A table in the paper: one metric of the flows; rows and columns are levels of factors."""
 
     name: str
     title: str
@@ -239,7 +239,7 @@ def load_paper(paper_id: str) -> Paper:
 
 
 def parse_paper(source: TomlSource, paper_id: str) -> Paper:
-    """Return the facts of a paper that a file contains.
+    """Parse a file with the facts of a paper, and return these facts.
 
     Raises:
         CwndlabError: a key is missing, unknown or of the wrong type; the message names the line.
