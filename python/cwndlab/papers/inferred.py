@@ -1,4 +1,4 @@
-"""Read the verdicts on a paper's claims that `reproduce ID --inferred` has stored."""
+"""Read the stored output of `reproduce ID --inferred`: the verdicts on a paper's claims."""
 
 import json
 from pathlib import Path

@@ -78,10 +78,10 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict on the claim by the values in the paper's tables; None if they contain no values."""
+    """Verdict on the claim by the paper's tables; None if these contain no values for the claim."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper. None if the study uses no
-    other settings, because there is only one verdict then."""
+    """Verdict from runs that use only settings stated in the paper. None if the study has no other
+    runs, because this verdict would then equal `verdict`."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part (without parts marked `is_beside`) with the claim's verdict; or None."""
+        """The first part that decides the claim, and whose verdict is the claim's verdict; or None."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
@@ -177,7 +177,7 @@ def input_test(
 def decide_part(
     part: ClaimPart, runs: Evidence, claims: Claims, is_input: Callable[[ClaimPart], bool]
 ) -> PartFinding:
-    """Return the verdict on a single part of a claim from runs, at a significance level of 5 %."""
+    """Judge a single part of a claim by the given runs, at a significance level of 5 %."""
     return _Open(part, _Nothing(), runs, claims, is_input).finding(_ERROR)
 
 
@@ -217,7 +217,7 @@ def _found(
 
 
 class _Nothing:
-    """Stands in for the paper's tables, without any values, if only cwndlab's runs are judged."""
+    """An empty substitute for the paper's tables, used if only cwndlab's runs are judged."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
@@ -354,7 +354,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return a claim's verdict: it fails if one part fails, and holds if all tested parts hold."""
+    """Return the verdict on a claim, which fails if a part fails and holds if all tested parts do."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

@@ -37,7 +37,7 @@ _LEAST = 0.01  # smallest value whose logarithm is used, relative to the smalles
 
 @dataclass(frozen=True, slots=True)
 class TableNumber:
-    """A number in a paper's table, and cwndlab's value of the number on each simulated network."""
+    """A number in a paper's table, and cwndlab's corresponding number on each simulated network."""
 
     table: str
     quantity: str
@@ -58,7 +58,7 @@ class TableNumber:
 
 @dataclass(frozen=True, slots=True)
 class PredictedNumber:
-    """A number of the paper that was predicted from other columns of its tables."""
+    """A number in a paper's table, and its prediction from other columns of the paper's tables."""
 
     number: TableNumber
     low: float
@@ -70,12 +70,12 @@ class PredictedNumber:
 
     @property
     def error(self) -> float:
-        """Relative difference between the predicted median and the paper's number or range."""
+        """Relative difference of the predicted median from the paper's range; 0 inside the range."""
         return abs(relative_difference(self.median, self.number.low, self.number.high))
 
     @property
     def error_of_mean(self) -> float:
-        """Relative difference between `grand_mean` and the paper's number or range."""
+        """Relative difference of `grand_mean` from the paper's range; 0 inside the range."""
         return abs(relative_difference(self.grand_mean, self.number.low, self.number.high))
 
     @property
@@ -86,7 +86,7 @@ class PredictedNumber:
 
 @dataclass(frozen=True, slots=True)
 class PaperFit:
-    """Networks inferred from some columns of a paper's tables, and the predicted numbers."""
+    """Networks inferred from some columns of a paper's tables, and their predictions of the rest."""
 
     networks: PossibleNetworks
     inferred: WeightedPoints
@@ -108,7 +108,7 @@ class PaperFit:
 def table_numbers(
     tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
 ) -> list[TableNumber]:
-    """Return each number of a paper's tables, with cwndlab's value of the number on each network.
+    """Return each number of a paper's tables, with cwndlab's corresponding number on each network.
 
     Numbers of variants and rows that were not simulated are left out.
 

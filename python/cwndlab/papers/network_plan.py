@@ -40,7 +40,7 @@ class PaperPlan(Model):
     """A plan that states how the network of a paper is inferred."""
 
     points: int
-    """Number of networks that are drawn from the ranges and simulated."""
+    """Number of networks that are drawn at random from the ranges in `range` and simulated."""
     training: tuple[LevelText, ...]
     """Columns of the paper's tables from which the network is inferred; the other columns are
     predicted."""
