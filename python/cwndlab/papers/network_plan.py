@@ -50,7 +50,7 @@ class PaperPlan(Model):
     """Maps each factor of the study to the levels that are simulated. If a factor is not listed,
     all of its levels are simulated."""
     range: dict[str, Range]
-    """Ranges of the possible values of settings that the paper does not state, by setting."""
+    """Maps each setting that the paper does not state to the range of its possible values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class PossibleNetworks:
     """Positions of the networks within the ranges, from 0 to 1: one row for each network, one
     column for each range."""
     study: dict[str, Any]
-    """Document of the study that simulates every variant on every drawn network."""
+    """Content of the study file for the study that simulates every variant on every network."""
 
 
 def load_plan(paper_id: str) -> PaperPlan:

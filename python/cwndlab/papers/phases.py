@@ -18,7 +18,7 @@ from cwndlab.stats.bootstrap import Floats
 LEAST_FALL = 0.2
 """Smallest relative reduction of the window that counts as a cut."""
 LONGEST_RECOVERY_S = 0.6
-"""Maximum interval, in seconds, between two reductions that belong to the same loss episode."""
+"""Maximum time, in seconds, from one reduction to the next reduction of the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
 _FEWEST_PERIODS = 1
 
@@ -164,10 +164,10 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
 
 
 def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
-    """Return the positions in the time series before and after each cut.
+    """For each cut, return its positions in the time series: before and after the reduction.
 
     Rate halving and PRR reduce the window packet by packet over a round trip. Therefore,
-    reductions within a tenth of a second of each other are one cut.
+    reductions that follow each other within a tenth of a second are one cut.
     """
     changes = np.flatnonzero(np.diff(windows) != 0)  # positions before a change
     cuts: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Measure congestion windows, and check whether a paper's numbers agree with cwndlab's."""
+"""Measure congestion windows in cwndlab's runs, and compare them with a paper's numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class Reading:
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of cwndlab's number from the paper's range, in packets if this is the number's
-    unit, otherwise as a fraction."""
+    """Deviation of cwndlab's number from the paper's range: in packets for a number of packets,
+    otherwise as a fraction of the nearest end of the range."""
     tolerance: float
 
     @property
@@ -50,7 +50,7 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """True if cwndlab's value is within the tolerance; False if cwndlab has no value."""
+        """True if cwndlab has a value, and the difference is within the tolerance."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
