@@ -106,7 +106,7 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part that decides the claim, and whose verdict is the claim's verdict; or None."""
+        """The first part that decides the claim, and whose verdict equals the claim's; or None."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
@@ -354,7 +354,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return the verdict on a claim, which fails if a part fails and holds if all tested parts do."""
+    """Return a verdict: a claim fails if one part fails, and holds if all tested parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

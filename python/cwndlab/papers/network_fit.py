@@ -70,12 +70,12 @@ class PredictedNumber:
 
     @property
     def error(self) -> float:
-        """Relative difference of the predicted median from the paper's range; 0 inside the range."""
+        """Relative difference of the predicted median from the paper's range; 0 inside it."""
         return abs(relative_difference(self.median, self.number.low, self.number.high))
 
     @property
     def error_of_mean(self) -> float:
-        """Relative difference of `grand_mean` from the paper's range; 0 inside the range."""
+        """Relative difference of `grand_mean` from the paper's range; 0 inside it."""
         return abs(relative_difference(self.grand_mean, self.number.low, self.number.high))
 
     @property
@@ -86,7 +86,7 @@ class PredictedNumber:
 
 @dataclass(frozen=True, slots=True)
 class PaperFit:
-    """Networks inferred from some columns of a paper's tables, and their predictions of the rest."""
+    """Networks inferred from some columns of a paper's tables, and the other numbers, predicted."""
 
     networks: PossibleNetworks
     inferred: WeightedPoints

@@ -92,7 +92,7 @@ class Context:
 
     @cached_property
     def together(self) -> Decision | None:
-        """The recommendation for all network settings combined; None if there is only one setting."""
+        """The recommendation for all network settings combined; None if the study has only one."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -151,7 +151,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """For each direction of the data, a pair: the direction, and this setting's comparison in it."""
+        """For each direction of the data: the direction, and the comparison in this setting."""
         return [
             (direction, comparison)
             for direction in self.context.directions
