@@ -51,7 +51,8 @@ GLOSSARY = {
         "same channel, so the difference between their results is due to the algorithm."
     ),
     "most representative run": (
-        "The run whose goodput, RTT and number of timeouts are nearest to the mean of all runs."
+        "The run whose goodput, RTT and number of timeouts, taken together, are nearest to the "
+        "means of all runs."
     ),
     "seed": (
         "Random seed: the start value of the random numbers. Two runs of the same scenario with "

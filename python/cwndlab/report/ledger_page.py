@@ -39,7 +39,7 @@ _OUTCOMES = {None: "undecided", 0.0: "worse", 0.5: "equal", 1.0: "better"}
 
 @dataclass(frozen=True, slots=True)
 class _Dot:
-    """A point of the reliability diagram, in pixels from its upper left corner."""
+    """A point of the reliability diagram, in pixels from the diagram's upper left corner."""
 
     x: float
     y: float
@@ -125,7 +125,7 @@ def _entry(each: LedgerEntry) -> dict[str, str]:
 
 
 def _change(logarithm: float) -> str:
-    """Convert a change in utility (a natural logarithm) to percent of the baseline's utility."""
+    """Convert a change in utility (a difference of natural logarithms) to percent."""
     return f"{100 * math.expm1(logarithm):+,.1f} %"
 
 

@@ -101,10 +101,10 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return how the runs were made, as a text for each title ("machine", "computing time")."""
+    """Map each title, such as "machine" or "computing time", to a text on how runs were made."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
-        ("runs computed with cwndlab", "cwndlab"),
+        ("version of cwndlab that made the runs", "cwndlab"),
         ("behaviour epoch", "behaviour_epoch"),
         ("backend", "backend"),
         ("machine", "host"),

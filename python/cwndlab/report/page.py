@@ -38,8 +38,8 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Pairs: the number of a network setting (None for the whole study), and the section's HTML for
-    this setting."""
+    """For each network setting, its index and the section's HTML for it; for the whole study, None
+    and the section's HTML."""
 
 
 def render(template: str, **values: object) -> Markup:

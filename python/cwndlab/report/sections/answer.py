@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the names and values with which a decision fills the page template."""
+    """Return the variables of the page template that describe a decision, by name."""
     return {
         "decision": decision,
         "headline": headline(decision),

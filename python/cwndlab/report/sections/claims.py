@@ -1,4 +1,4 @@
-"""Write the section on a paper's claims: verdicts, and causes of differences."""
+"""Write the section on a paper's claims: the verdicts, and why claims do not hold."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -106,7 +106,9 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]
     if TrialEffect.OPEN in effects:
-        return "There are too few repetitions to decide some claims; run the whole study."
+        return (
+            "There are too few repetitions to decide some claims; run all repetitions of the study."
+        )
     sentences = []
     if missed:
         found = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
