@@ -235,7 +235,7 @@ def test_another_technology_during_a_run_flags_it(
     assert [row["direction"] for row in datagrams] == ["forward", "forward"]
     assert all(row["sent"] == row["received"] == 29 for row in datagrams)
     page = write_report(results, tmp_path / "page", formats=()).read_text(encoding="utf-8")
-    assert "Disturbances of the runs" in page
+    assert "Disturbed runs" in page
     assert "technology: from lte to umts" in page
     told = results.sql("SELECT count(*) AS n FROM radio JOIN flags USING (run)")
     assert told["n"][0] > 0

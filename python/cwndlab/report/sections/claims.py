@@ -62,8 +62,10 @@ def own_numbers(judgement: Judgement) -> str:
     """Return, as text, the verdict that the paper's own numbers give on a claim."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"the paper's tables do not contain this number; source: {said}"
-    parts = " in the parts that the paper's numbers cover" if judgement.is_half_known else ""
+        return f"the paper's tables contain no number for this claim; the claim's source: {said}"
+    parts = ""
+    if judgement.is_half_known:
+        parts = " for those parts of the claim whose numbers are in the paper's tables"
     return f"{judgement.theirs.value}{parts} ({said})"
 
 

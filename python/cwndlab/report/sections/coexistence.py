@@ -61,7 +61,7 @@ def _row(met: Coexistence) -> _MixRow:
 def _mix(mix: Mix) -> str:
     parts = [f"{mix.candidates} : {mix.neighbours}"]
     if mix.rtt_ratio != 1:
-        parts.append(f"competing flow has {mix.rtt_ratio:g} times the other flow's round-trip time")
+        parts.append(f"the competitor's round-trip time is {mix.rtt_ratio:g} times as long")
     if mix.queue_bdp is not None:
         parts.append(f"queue of {mix.queue_bdp:g} BDP")
     if mix.order is not Order.TOGETHER:

@@ -1,4 +1,4 @@
-"""Write the section with box plots of the runs and distributions of round-trip times."""
+"""Write the section with the distributions of round-trip times, and box plots over the runs."""
 
 import numpy as np
 import polars as pl

@@ -34,4 +34,4 @@ def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
     return ", ".join([*labels, f"repetition {row['repetition']}"])
 
 
-DISTURBANCES = PageSection("disturbances", "Disturbances of the runs", _disturbances)
+DISTURBANCES = PageSection("disturbances", "Disturbed runs", _disturbances)

@@ -89,8 +89,8 @@ def _sentences(table: MethodTable) -> list[str]:
         method, name = pair
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(
-            f"The effects of method and algorithm interact: the goodput of {name} with "
-            f"{method} differs by {own} from the goodput that these effects predict."
+            f"Method and algorithm interact: the goodput of {name} with {method} differs by {own} "
+            "from the goodput that their separate effects predict."
         )
     elif table.own:
         says.append("These runs show no clear interaction between method and algorithm.")

@@ -50,7 +50,7 @@ def paper_sections(paper: Paper) -> Sections:
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the congestion window in a variant's representative run; None if it has no samples."""
+    """Return the congestion window of a variant's representative run; None if no samples exist."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -228,7 +228,7 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest factor by which this setting changes a measure of the congestion window."""
+        """The largest factor by which this setting changes any measure of the congestion window."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 

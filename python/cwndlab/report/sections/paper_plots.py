@@ -36,7 +36,7 @@ Printed = Mapping[str, Mapping[str, tuple[float, float]]]
 def plots_section(paper: Paper) -> PageSection:
     """Return the section that redraws a paper's plots with cwndlab's runs."""
     return PageSection(
-        "paper-plots", "The paper's plots, from cwndlab's runs", partial(_plots, paper)
+        "paper-plots", "The paper's plots, redrawn from cwndlab's runs", partial(_plots, paper)
     )
 
 
@@ -161,7 +161,7 @@ def _bounded(interval: Interval) -> list[float | None]:
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label that lists the levels of a variant's bars, or "" if it has only one bar."""
+    """Return a label with the levels that a variant's bars stand for, or "" for a single bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
@@ -197,7 +197,7 @@ def _boxes(panel: Panel) -> list[Mapping[str, object]]:
 
 
 def _means(known: Sequence[tuple[str, Panel]]) -> dict[str, dict[str, Interval]]:
-    """Return the mean of each variant of the paper's study, for each panel of a plot."""
+    """Return the mean of the plotted metric for each variant and each panel of a plot."""
     variants = dict.fromkeys(name for _, panel in known for name in panel)
     return {
         name: {label: mean_interval(panel[name]) for label, panel in known if name in panel}
