@@ -58,7 +58,7 @@ SECTIONS: Sections = (
 """The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, and its contents. Each is for one network setting or for the whole study (None)."""
+"""A section, and its contents, each with the index of its setting (None: the whole study)."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -144,7 +144,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """For all files that the page links to, map the path without suffix to the suffixes."""
+    """Map each path of the written files, without suffix, to all suffixes of files at this path."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

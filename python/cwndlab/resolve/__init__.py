@@ -196,7 +196,7 @@ class ResolvedLink:
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """Convert `link`, with the reverse link of its preset if there is one, to a network path.
+    """Convert `link`, and the reverse link of its preset if the preset has one, to a network path.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.

@@ -68,7 +68,7 @@ class AlgorithmReader:
         known = self.files.setdefault(found.algorithm.name, found)
         if known.algorithm.source_sha256 != found.algorithm.source_sha256:
             message = (
-                f"two different files define the algorithm {found.algorithm.name}; rename one file"
+                f"two different algorithm files have the name {found.algorithm.name}; rename one"
             )
             raise FieldError(key, message)
         return known.algorithm
@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """For each algorithm file of a study, map its name in results to its reference in the study."""
+    """For each C file of a study, map its name in results to the reference as the study writes it."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
@@ -114,7 +114,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def built_in_names() -> frozenset[str]:
-    """Return the names and aliases of all built-in algorithms and variants of Reno."""
+    """Return the names and aliases of all built-in algorithms, and the names of Reno's variants."""
     algorithms = core.algorithms().values()
     return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases)).union(
         DESCRIPTIONS

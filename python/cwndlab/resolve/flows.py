@@ -155,7 +155,7 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
     if flow.bytes is not None and flow.application is not None:
         raise FieldError(
             (*key, "bytes"),
-            '"application" already defines the flow\'s data; remove one of the two keys',
+            '"application" already defines the flow\'s data; remove "bytes" or "application"',
         )
     direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)

@@ -73,11 +73,11 @@ class Preset(Model):
     link: dict[str, Any]
     reverse_link: dict[str, Any] | None = None
     period: dict[str, dict[str, Any]] = Field(
-        default={}, description="keys of the link that differ at a certain time of day"
+        default={}, description="keys of the link that have other values at certain times of day"
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="ranges of the assumed values; each key is the name of a range"
+        default={}, description="maps the name of each range to a range of assumed values"
     )
     fixed: dict[str, str] = Field(
         default={},
@@ -180,7 +180,7 @@ def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
     """Return the entry of `marks` that applies to a value.
 
     The name of an entry is the path of the value, the path of a table that contains the value, or a
-    single key of that path. The entry `*` applies to all other values.
+    single key in the path of the value. The entry `*` applies if no other entry does.
     """
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))

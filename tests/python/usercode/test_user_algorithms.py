@@ -288,7 +288,7 @@ def test_two_files_of_one_name_are_told_apart_or_refused(tmp_path: Path) -> None
         mine(tmp_path / folder, text)
     flows = [{"algorithm": str(tmp_path / folder / "mine.c")} for folder in ("a", "b")]
     with pytest.raises(
-        StudyError, match="two different files define the algorithm mine; rename one"
+        StudyError, match="two different algorithm files have the name mine; rename one"
     ):
         cw.Study(link=LINK, flow=flows)
 
