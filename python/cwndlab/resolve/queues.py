@@ -77,7 +77,10 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the queue limit of a direction's slowest wired link that has a limit, or None."""
+    """Return the slowest wired link's queue limit, among the links with such a limit in a direction.
+
+    If no link has a limit, return None.
+    """
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

@@ -1,1 +1,1 @@
-"""Store the results of runs: columns, tables on disk, and metrics computed from tables."""
+"""Define the columns of results, store tables of results, and compute the metrics of runs."""

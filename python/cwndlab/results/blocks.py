@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run in the history; the rows of lost, failed or disturbed runs are not valid."""
+"""Status of a run in the history (set aside: disturbed); only rows of done runs are valid."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -145,14 +145,14 @@ class Logged:
     blocks: Blocks
     """The rows of those runs for which `done` is true."""
     files: dict[str, str]
-    """SHA-256 of each file that belongs to a single run, by the name of the file."""
+    """Maps the name of each file that belongs to a single run to the file's SHA-256."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
     """Return the runs that the journals record as finished, with their rows.
 
-    The rows of an unfinished run are not valid. If a run was repeated, only the rows of its last
-    repetition are valid.
+    The rows of unfinished runs are not returned. If a run finished several times, only the rows of
+    the last time are returned.
     """
     blocks: list[Block] = []
     journal_of = array("i")
@@ -208,7 +208,7 @@ def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def history_entries(frame: pl.DataFrame) -> list[Entry]:
-    """Return the history entries in a table that `history_frame` created."""
+    """Convert a table that `history_frame` created back to history entries."""
     entries = []
     for row in frame.iter_rows(named=True):
         facts = json.loads(row.pop("facts") or "{}")

@@ -94,7 +94,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows to the table; `runs` is the part of the run list with the runs of these rows."""
+        """Add rows to the table; `runs` contains the run list's rows for the runs of these rows."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -168,7 +168,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield the start and the end of each piece of `order`, and the piece's rows of the matrix."""
+    """Split `order` into pieces; yield the start, the end, and the matrix rows of each piece."""
     lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -183,7 +183,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write, without columns of factors, the rows of finished runs that the study has dropped."""
+    """Write the rows of finished runs that are no longer in the study, without factor columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -204,7 +204,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Map each column of the run list to its name in results: with a prefix if `own` has it too."""
+    """Map each column of the run list to its name in results, prefixed if `own` has this column."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 
