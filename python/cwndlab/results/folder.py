@@ -121,7 +121,7 @@ class Folder:
         return sorted(name for name in self.digests if name.startswith(f"{below}/"))
 
     def parts(self, table: str) -> list[Path]:
-        """Return the files of a table, in the order of their rows."""
+        """Return the files of a table, in the order of the table's rows."""
         parts = (name for name in self.names(table) if name.endswith(".parquet"))
         return [located(self.path, name) for name in parts]
 
@@ -130,7 +130,7 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Return the blocks that contain the rows of all finished runs (see `is_done`)."""
+        """Return the rows of all finished runs (see `is_done`), as blocks."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -151,7 +151,7 @@ class Folder:
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of all runs; runs in the table `matrix` are numbered by their position there."""
+        """Assigns a number to each run; the number of a run in the table `matrix` is its position."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))

@@ -41,10 +41,10 @@ class JournalRecord:
 
 
 class Journal:
-    """A log that is open for writing; leaving the context of the object closes the log."""
+    """A log that is open for writing; a context manager that closes the log on exit."""
 
     def __init__(self, path: Path) -> None:
-        """Create a log at `path`, where no file may exist yet."""
+        """Create a log at `path`; the file must not exist yet."""
         self.path = path
         self._file: IO[bytes] = path.open("xb", buffering=0)
         self._digest = hashlib.sha256()
@@ -57,7 +57,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the log; the operating system writes the rest of its data to disk later."""
+        """Close the log without a sync; the operating system writes the rest of the data later."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the format; incremented when older versions of cwndlab cannot read it."""
+"""Version of the folder's format; incremented with each change that old versions cannot read."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def restored_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest, or the copy if the manifest is damaged; None if both are damaged."""
+    """Return the manifest, or its copy if the manifest is damaged; None if both are damaged."""
     found = (_parse(folder, name, _read(folder, name)) for name in (MANIFEST, COPY))
     return next(filter(None, found), None)
 

@@ -1,7 +1,7 @@
 """Compute the metrics of a run from its flows and links.
 
-Totals and means cover all flows of the run, in both directions. `cwndlab.stats` computes Jain's
-index and chooses the most representative run.
+Totals and means cover all flows of the run, in both directions. Jain's index and the choice of the
+most representative run are implemented in `cwndlab.stats`.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Assigns numbers to the keys of runs; a run of the study gets its position in the run list.
+    """Assigns numbers to the keys of runs; the number of a run in the run list is its position.
 
-    A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
-    its rank in sorted order.
+    A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the digits and 4
+    for its rank in sorted order.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
