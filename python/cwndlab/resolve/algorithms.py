@@ -98,7 +98,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """For each C file of a study, map its name in results to the reference as the study writes it."""
+    """For each C file of a study, map its name in results to the reference in the study's text."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

@@ -77,9 +77,9 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the slowest wired link's queue limit, among the links with such a limit in a direction.
+    """Return a direction's queue limit: that of the slowest wired link with a limited queue.
 
-    If no link has a limit, return None.
+    If no wired link has such a limit, return None.
     """
     stages = wire_stages(path, Direction.of(direction))
     sizes = [

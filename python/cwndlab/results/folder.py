@@ -151,7 +151,7 @@ class Folder:
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Assigns a number to each run; the number of a run in the table `matrix` is its position."""
+        """Assigns a number to each run; for a run in the table `matrix`, this is its position."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))

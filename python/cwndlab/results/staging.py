@@ -34,7 +34,7 @@ class Staging:
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
-        """SHA-256 of each file of the next commit, by the file's name."""
+        """Maps the name of each file in the next commit to the file's SHA-256."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:

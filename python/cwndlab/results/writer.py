@@ -76,7 +76,7 @@ class Writer:
     """A context manager that writes a results folder and locks out other processes."""
 
     def __init__(self, path: Path, study_id: str) -> None:
-        """Create a writer; entering its context locks and opens the folder."""
+        """Create a writer; the `with` statement locks and opens the folder."""
         self.path = path
         self._study_id = study_id
         self._lock = Lock(path)
@@ -134,7 +134,7 @@ class Writer:
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Write those files that are new or have changed to the folder in one atomic step."""
+        """In one atomic step, write to the folder those files that are new or have changed."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -348,7 +348,7 @@ class Writer:
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
     def _tidy(self, folder: Folder) -> None:
-        """Remove files that the manifest no longer lists: old tables, journals and captures."""
+        """Remove tables, journals and captures that the manifest no longer lists."""
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:

@@ -21,7 +21,7 @@ class Backend(Protocol):
         """Name of the backend, as it is stored in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs of a study with the keys under which this backend stores results.
+        """Return a study's runs, each with the key under which this backend stores its results.
 
         Raises:
             StudyError: the study cannot be run on this backend.

@@ -79,8 +79,8 @@ def cost_of(cells: Iterable[Cell], repetitions: int) -> Cost:
             labels = ", ".join(str(label) for label in cell.labels.values())
             which = f"a run of {labels}" if labels else "a run"
             msg = (
-                f"{which} would need {own.sentence(1)}, which exceeds the limit; shorten the "
-                "duration, lower the rate or the number of flows, or record less"
+                f"{which} would need {own.sentence(1)}; the limits are a week and a terabyte; "
+                "shorten the duration, lower the rate or the number of flows, or record less"
             )
             raise StudyError([msg])
         cpu_s += own.cpu_s

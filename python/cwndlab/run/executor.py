@@ -101,7 +101,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message about no particular run, and files that are stored with the results."""
+    """A message that does not concern a single run, and files to store with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
