@@ -69,8 +69,7 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts about the run for the history, such as how late the emulated link delivered
-    packets."""
+    """Further facts for the history, such as how late the emulated link delivered packets."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -91,7 +90,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the recordings of a long run; the last part is in the `Batch` of the run."""
+    """Recordings of a long run that are stored before it ends; the last ones are in a `Batch`."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -165,7 +164,7 @@ def compute(
 def compute_apart(
     task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
 ) -> Batch:
-    """Run a task in a separate process, because the user's algorithms may crash the process."""
+    """Run a task in a separate process, so that a crash of its algorithms affects only this run."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     error = task.problem
     if not error:
@@ -185,9 +184,9 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Run a task by calling `files`.
+    """Run a task by calling the function `files`, and return the outcome as a batch.
 
-    `files` returns the files of the task, and may add facts to `notes`.
+    `files` returns the files with the results of the task, and may add facts to `notes`.
     """
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
@@ -310,7 +309,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next task, or several tasks whose total weight is at most `weight`."""
+        """Return the next task, and further tasks while their total weight is at most `weight`."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

@@ -1,7 +1,7 @@
-"""Simulate a saturated link, to find its capacity, its longest delay and its queue.
+"""Simulate a saturated link, to find its capacity, its longest delay and the size of its queue.
 
-`cwndlab link show --plot` plots the result, and `cwndlab link export` writes the result as a
-Mahimahi trace.
+`cwndlab link show --plot` plots the result, and `cwndlab link export` writes the arrivals of the
+packets as a Mahimahi trace.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Saturated:
         return np.asarray(counts * (PACKET_BYTES * 8 / (bin_ms * 1000)), dtype=np.float64)
 
     def mahimahi(self) -> str:
-        """Return a Mahimahi trace with the same deliveries, but without the propagation delay.
+        """Return the recorded arrivals as a Mahimahi trace, without the propagation delay.
 
         Raises:
             LinkError: the link delivered no packet.
@@ -85,8 +85,8 @@ def saturate(
     """
     if user > 1 and not has_medium(resolved.path):
         msg = (
-            f"there is no user {user}: only cells and Wi-Fi channels have several users; omit "
-            "the number of the user"
+            f"there is no user {user}: only cells and Wi-Fi channels have several users; choose "
+            "user 1"
         )
         raise LinkError(msg)
     scenario = resolved.scenario(duration_ns, seed)

@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return the folder for known servers, the ledger of predictions and files of trials."""
+    """Return the folder with the known servers, the ledger of predictions, and files of trials."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")

@@ -167,7 +167,7 @@ class Web(Model):
     )
     think_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
         default=0,
-        description="pause between the end of one page and the request for the next page",
+        description="pause between the last byte of a page and the request for the next page",
     )
     count: _Positive | None = Field(
         default=None,
@@ -206,8 +206,7 @@ class Video(Model):
         description="playing time of one chunk of the video"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="playing time of the video that the client's buffer can hold; must be at least "
-        "that of ten chunks"
+        description="size of the client's buffer, as playing time of the video; at least ten chunks"
     )
 
     @field_validator("rungs_bits_per_sec")
