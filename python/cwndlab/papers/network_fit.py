@@ -86,7 +86,7 @@ class PredictedNumber:
 
 @dataclass(frozen=True, slots=True)
 class PaperFit:
-    """Networks inferred from some columns of a paper's tables, and the other numbers, predicted."""
+    """Networks inferred from some columns of a paper's tables, and predictions of the others."""
 
     networks: PossibleNetworks
     inferred: WeightedPoints

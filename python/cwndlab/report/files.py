@@ -38,7 +38,7 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
 
 
 def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
-    """For each figure of the settings, yield its path in `figures/`, without suffix, and itself."""
+    """For each figure, yield its path in `figures/`, without suffix, and the figure itself."""
     for setting in context.settings:
         if setting.has_timeline:
             for title, figure in _figures(setting):

@@ -140,7 +140,7 @@ def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return all or some columns of a Parquet file; its name is taken literally, not as a pattern."""
+    """Return columns of a Parquet file; its name is taken literally (see `scan_parquet`)."""
     wanted = None if columns is None else list(columns)
     return pl.read_parquet(path.absolute(), columns=wanted, memory_map=False, glob=False)
 

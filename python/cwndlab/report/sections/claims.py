@@ -108,7 +108,7 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]
     if TrialEffect.OPEN in effects:
-        return "There are too few repetitions to decide some claims; run all of the study's repetitions."
+        return "There are too few repetitions to decide some claims; run all that the study has."
     sentences = []
     if missed:
         found = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
