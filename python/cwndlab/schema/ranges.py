@@ -26,7 +26,8 @@ class Basis(Model):
 
     source: str | None = Field(
         default=None,
-        description="publication or data set from which the range or the weight is taken",
+        description="publication or data set from which the range of the setting or the weight of "
+        "the class is taken",
     )
     invented: str | None = Field(
         default=None,

@@ -55,7 +55,7 @@ class WrittenClass(Basis):
 class WrittenPopulation(Model):
     """A population of users, divided into classes of users with similar networks."""
 
-    title: str = Field(default="", description="title of this population of users in reports")
+    title: str = Field(default="", description="title that reports show for this population")
     description: str = Field(
         default="",
         description="the users that this population represents, described in a few sentences",

@@ -122,8 +122,9 @@ pub enum BlockErrors {
     Curves,
     /// Blocks fail with given probabilities, independent of the channel.
     Given {
-        /// Probabilities that the first, the second and each further transmission fails, in parts
-        /// per billion; the last value applies to all further transmissions.
+        /// Probability that the first transmission of a block fails, in parts per billion, then
+        /// the probability for the second transmission, and so on; the last value also applies to
+        /// all later transmissions.
         ppb: Vec<Probability>,
     },
 }

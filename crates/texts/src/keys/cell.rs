@@ -144,8 +144,8 @@ pub(crate) static GIVEN: Table = Table {
         "shares",
         "ppb",
         Form::List(&PPB),
-        "probabilities that a transmission of a block fails: one value for the first transmission, \
-         one for the second, and so on; the last value also applies to all later transmissions",
+        "probability that the first transmission of a block fails, then the probability for the \
+         second transmission, and so on; the last value also applies to all later transmissions",
     )],
 };
 
@@ -573,7 +573,7 @@ pub(crate) static CELL_PATH: Table = Table {
             "users",
             "users",
             Form::Several { item: &CELL_USER, alike: "user" },
-            "users whose flows are measured, as a table for each user or as the number of users",
+            "users whose flows are measured: a table for each user, or only the number of users",
         ),
         optional(
             "user",

@@ -135,8 +135,8 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         "threshold_ns",
         TIME,
         r#""800 us""#,
-        "queueing delay above which packets of the L4S queue are marked, with a probability that \
-         rises to 1 at 400 us above this delay",
+        "queueing delay from which the L4S queue's own marking probability rises: from 0 at this \
+         delay to 1 at a delay that is 400 us longer",
     ),
 ];
 

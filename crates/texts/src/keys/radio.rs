@@ -250,8 +250,8 @@ pub(crate) static NR: Table = Table {
             "secondary",
             "secondary_mhz",
             MEGAHERTZ,
-            "bandwidth of a second carrier, which has the same slots as the first carrier and is \
-             used only in the downlink; if absent, the cell has one carrier",
+            "bandwidth of the second carrier; this carrier has the same slots as the first and is \
+             used only in the downlink; without this key, the cell has one carrier",
         ),
     ],
 };

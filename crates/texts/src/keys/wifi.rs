@@ -329,8 +329,8 @@ pub(crate) static INTERFERENCE: Table = Table {
             "share",
             "share_ppb",
             PPB,
-            "share of time during which the other network transmits if the channel is otherwise \
-             idle",
+            "share of time during which the other network would transmit on an otherwise idle \
+             channel",
         ),
     ],
 };
@@ -452,8 +452,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "stations of the channel, one for each user, as a table for each station or as the \
-             number of stations",
+            "stations of the channel: a table for each station, or only the number of stations; \
+             each station is one user",
         ),
         optional(
             "station",

@@ -314,9 +314,9 @@ const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "recording of a link, which determines the rate over time: a Mahimahi trace, a file whose \
-     lines contain a time in s and a rate in Mbit/s, a table of rates (CSV or JSON), a report of \
-     iperf3, or a folder of CellReplay; files may be compressed with gzip",
+    "recorded link, from which the rate over time is taken: a Mahimahi trace, lines with a time \
+     in s and a rate in Mbit/s, a table of rates (CSV or JSON), a report of iperf3, or a folder \
+     of CellReplay; files may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
@@ -584,13 +584,14 @@ const WHOLE: &[Key] = &[
         "server",
         "",
         TIME,
-        "one-way delay between the link and the server; for a cell, this key replaces core_delay",
+        "one-way delay between the link and the server; for a cell, this value overrides \
+         core_delay",
     ),
     optional(
         "wire",
         "",
         Form::Table(&CHAIN_WIRE),
-        "wire between the server and a cell or a Wi-Fi channel",
+        "wire between the server and the cell or Wi-Fi channel",
     ),
     optional("stage", "", LINKS, "links of a chain, in the order from the server to the user"),
 ];
