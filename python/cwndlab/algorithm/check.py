@@ -74,7 +74,8 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
         yield CheckFinding(
             ("built in"),
             ("ok"),
-            "this command checks files; `cargo test` runs the same checks on built-in algorithms",
+            "this command checks only algorithms in files; for built-in algorithms, `cargo test` "
+            "runs the same checks",
         )
         return
     found = describe_file(reference, folder)

@@ -1,4 +1,4 @@
-"""Test whether BBR follows draft-ietf-ccwg-bbr in ProbeBW, on changing paths and under losses."""
+"""Test BBR against draft-ietf-ccwg-bbr: phases of ProbeBW, changes of the path, and losses."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
     wanted = (
-        "smallest window in the next ProbeBW_UP, in BDP (1 or more shows that no inflight bound is "
-        "set)"
+        "smallest window in the ProbeBW_UP after the one with losses, in BDP (at least 1 if no "
+        "inflight bound is set)"
     )
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
@@ -122,7 +122,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP or the inflight bound."""
+    """Test case 8: ProbeBW_DOWN ends when inflight is at most the BDP and the inflight bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
     yield within("pacing gain of ProbeBW_DOWN (0.9 expected)", _gain(run, down), 0.88, 0.92)
@@ -142,7 +142,9 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
-    wanted = "data in flight when ProbeBW_DOWN ends after losses, relative to the inflight bound"
+    wanted = (
+        "data in flight when the ProbeBW_DOWN after the losses ends, relative to the inflight bound"
+    )
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
 
@@ -230,9 +232,8 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets lost", run.row["retransmitted_pkts"], 1, 1e5, digits=0)
     begins = run.at("pacing_rate_mbit_s", at_s) / PACING_MARGIN / payload_mbit_s()
     short = pacing(run, at_s + 1.0, at_s + 1.1) / PACING_MARGIN / payload_mbit_s()
-    yield within(
-        "bandwidth estimate after 1 s, relative to the new link rate", short, 0.3, begins / 3
-    )
+    wanted = "bandwidth estimate 1 s after the change, relative to the new link rate"
+    yield within(wanted, short, 0.3, begins / 3)
     # A cycle counts only if Down lasts longer than the round after Up, unless ProbeRTT ends Down.
     ends = [
         down.begin_s
@@ -248,7 +249,8 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(REFILL, after=ends[_CYCLES - 1])
     longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
     yield within(
-        "bandwidth estimate in ProbeBW_REFILL after two cycles, relative to the new link rate",
+        "bandwidth estimate in the ProbeBW_REFILL that follows two ProbeBW cycles on the slower "
+        "link, relative to the new link rate",
         longest,
         0.9,
         1.15,
@@ -263,7 +265,7 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets dropped in the first second", len(early), 1, 1e6, digits=0)
     later = [t_s for t_s in policed if t_s >= _HALF_S]
     share = 100 * len(later) / (run.row["sent_pkts"] / 2)
-    yield within("share of packets dropped in the second half of the run", share, 0, 4, "%")
+    yield within("loss rate in the second half of the run", share, 0, 4, "%")
     moved = run.rate_mbit_s(10, 19.9)
     yield within(
         "rate in the second half of the run, relative to the policer's rate",
@@ -303,8 +305,8 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     second = run.require(at_s, UP)
     if at_s - second.begin_s >= _EARLY_S:
         msg = (
-            f"the losses begin {at_s - second.begin_s:.2f} s after the start of probe_bw_up, "
-            "which is too late"
+            f"the losses begin {at_s - second.begin_s:.2f} s after the start of probe_bw_up, too "
+            "late to observe the inflight bound"
         )
         raise NotReachedError(msg)
     bound = run.column("cwnd_pkts", second.begin_s, second.end_s).max()

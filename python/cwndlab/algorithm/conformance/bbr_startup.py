@@ -44,7 +44,7 @@ segmentation offload works well."""
 
 
 def us(t_s: float) -> str:
-    """Return a time in microseconds as it is written in a study file, such as 25000 us."""
+    """Format a time as microseconds, in the notation of study files, such as 25000 us."""
     return f"{t_s * 1e6:.0f} us"
 
 
@@ -55,7 +55,7 @@ def pacing(run: Observation, begin_s: float, end_s: float) -> float:
 
 
 def bandwidth(run: Observation, cruise_after_s: float) -> float:
-    """Return the bandwidth estimate in the first phase ProbeBW_CRUISE after a given time."""
+    """Return the bandwidth estimate in the first ProbeBW_CRUISE that begins after a given time."""
     stay = run.stay(CRUISE, after=cruise_after_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN
 
@@ -173,7 +173,7 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
     run.stay(CRUISE)
     probes = [stay for stay in run.stays if stay.phase == PROBE_RTT]
     if run.column("inflight_pkts", 5.0, 9.0).max() > 0:
-        msg = "the application is not idle from 5 to 9 s"
+        msg = "data are in flight between 5 s and 9 s, although the application should be idle"
         raise NotReachedError(msg)
     yield CaseCheck("ProbeRTT is skipped", not probes, f"entered {len(probes)} times")
     resumed = run.rate_mbit_s(9.8, 10.8)
