@@ -74,7 +74,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     for _, rate in ends:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
     yield within(
-        "round trips in Startup in which the bandwidth grows by less than 25 %",
+        "round trips in Startup with bandwidth growth below 25 %",
         plateau,
         3,
         3,
@@ -82,7 +82,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     )
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
     yield CaseCheck(
-        "Drain lasts more than half an RTT, because the pacing rate is below the bandwidth",
+        "Drain lasts more than half an RTT (its pacing rate is below the bandwidth)",
         drain.length_s > RTT_S / 2,
         f"{drain.length_s * 1000:.0f} ms",
     )

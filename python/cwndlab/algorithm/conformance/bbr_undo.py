@@ -41,7 +41,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
     yield within(
-        "smallest window after an undo, relative to the window before the recovery",
+        "smallest window after an undo, relative to the window before the undone recovery",
         min(ratios),
         0.9,
         3,

@@ -34,11 +34,11 @@ LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _APPROACHES, _NEAR_S = 6, 0.3
-"""Maximum number of runs that search for the time at which the application must slow down, and the
-accuracy in seconds at which the search ends."""
+"""Limits of the search for the time at which the application must slow down: the maximum number of
+runs, and the error in seconds that is small enough to end the search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Shifts of the time at which the application slows down, in multiples of `_STEP_S` seconds.
-If the first `_APPROACHES` runs fail, further runs try these shifts one after another."""
+"""Multiples of `_STEP_S` seconds. Each further run adds the next of them to the time that the
+search found, until the application limits the sender at an accepted time."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Smallest and largest accepted difference, in seconds: the time at which the application begins
 to limit the sender, minus the time that the test case requires."""
@@ -55,7 +55,7 @@ class Stay:
     phase: str
     begin_s: float
     end_s: float
-    """Time in seconds at which the phase ends, or at which the run ends during the phase."""
+    """Time in seconds at which the phase ends; if the run ends first, the end of the run."""
 
     @property
     def length_s(self) -> float:
@@ -211,7 +211,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link `LINK`, in which `link` replaces some keys."""
+        """Run one connection over the standard link `LINK`; values in `link` override `LINK`'s."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
@@ -292,7 +292,7 @@ class Bench:
 
 
 def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> float:
-    """Return the time from which the application limits the sender, or the end of the run."""
+    """Return the time from which the application limits the sender; if never, the run's end."""
     t_s = max(begin_s, _LIMITED_WINDOW_S)
     while t_s < observed.end_s - _LIMITED_WINDOW_S:
         sent = observed.column("throughput_mbit_s", t_s, t_s + _LIMITED_WINDOW_S)

@@ -1,4 +1,4 @@
-"""Execute the runs of test cases: simulated, on this machine's kernel or in a virtual machine."""
+"""Execute the runs of test cases in the simulator, on this kernel or in a virtual machine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
     record: Mapping[str, Any] = _SAMPLES | {"ack_trace": True}
 
     def __init__(self) -> None:
-        """Prepare the process that runs algorithms for which a file is given."""
+        """Prepare the worker process for algorithms that are given as files."""
         self._process = WorkerProcess()
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Executes runs, which are deterministic, on a stock kernel in a virtual machine."""
+    """Executes runs on a stock kernel in a virtual machine, where runs are deterministic."""
 
     attempts = 3
 
