@@ -1,4 +1,4 @@
-"""Read the comment at the top of an algorithm's C file, which describes the algorithm."""
+"""Read the comment that describes an algorithm at the top of its C file."""
 
 from __future__ import annotations
 

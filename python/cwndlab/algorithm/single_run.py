@@ -39,7 +39,7 @@ def run_once(study: Study, process: WorkerProcess | None = None) -> dict[str, pl
 
 
 def compute_once(study: Study, executor: Executor) -> dict[str, pl.DataFrame]:
-    """Execute the only run of a study with an executor and return its tables.
+    """Let an executor execute the only run of a study, and return the run's tables.
 
     Raises:
         RunsFailedError: the run failed; the message states the reason.

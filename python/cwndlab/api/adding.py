@@ -1,4 +1,4 @@
-"""Extend an earlier comparison with more algorithms or more repetitions on the same link."""
+"""Add algorithms or repetitions to an earlier comparison on the same link."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Return the later study with the algorithms of both studies and the larger repetition count.
+    """Return `later`, extended to the algorithms of both studies and the larger repetition count.
 
     Algorithms that failed are not added, because they would fail again in every further
     comparison.
@@ -118,7 +118,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return the references to algorithms that are C files, by the labels of the algorithms."""
+    """Return, for the label of each algorithm in a C file, the reference to this file."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

@@ -54,7 +54,7 @@ class Advice:
 
     @property
     def decision(self) -> Decision:
-        """The decision for all settings of the study combined."""
+        """The overall decision, for all settings of the study together."""
         return self.answers.together
 
 
@@ -104,7 +104,7 @@ def advise(  # noqa: PLR0913  each has its default
     given_s = checked_budget_s(budget_s)
     links = checked_links(link)
     if bool(links) == (users is not None):
-        msg = "describe the network with either link or users" + (", not both" if links else "")
+        msg = "give one of the arguments `link` and `users`" + (", not both" if links else "")
         raise ValueError(msg)
     if users is not None:
         users = named(users, "users", "mobile")

@@ -140,7 +140,7 @@ class Inquiry:
         return {**base, "factors": {"draw": levels}}, kept
 
     def try_coexistence(self) -> None:
-        """In separate runs, let every algorithm compete with CUBIC and with itself.
+        """Let every algorithm compete with CUBIC in some runs, and with itself in others.
 
         The results are stored in a subfolder. For a population, the runs use the network of the
         class with the largest weight.
@@ -151,7 +151,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run `candidate` in each mix of competing flows that a report shows."""
+        """Run `candidate` in all mixes of competing flows that the report will show."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -229,13 +229,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the study keys for the duration of runs and for the random starts of flows."""
+    """Return the study keys that set the duration of runs and the random starts of flows."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study keys of a network, and those keys of `_times` that it does not set."""
+    """Return the study keys of a network, and add the keys of `_times` that `level` lacks."""
     return {**_times(level["link"], "downlink"), **level}
 
 

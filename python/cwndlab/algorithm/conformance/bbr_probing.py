@@ -122,7 +122,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 8: ProbeBW_DOWN ends when inflight is at most the BDP and the inflight bound."""
+    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP and any inflight bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
     yield within("pacing gain of ProbeBW_DOWN (0.9 expected)", _gain(run, down), 0.88, 0.92)
