@@ -35,7 +35,7 @@ def checked_jobs(jobs: int | None) -> int | None:
 
 
 def checked_budget_s(budget_s: float | None) -> float | None:
-    """Return the time limit in seconds for all runs together, after checking it; None: default.
+    """Check and return the time limit, in seconds, for all runs together; None means the default.
 
     Raises:
         ArgumentError: the value is neither None nor a positive number.

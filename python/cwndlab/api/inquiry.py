@@ -67,7 +67,7 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the study with a number of repetitions, and return its results and the decisions.
+        """Run the study with `repetitions` repetitions; return its results and the decisions.
 
         The decisions use only these results, not the runs on similar networks.
 

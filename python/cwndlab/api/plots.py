@@ -156,12 +156,15 @@ class Plotter:
             raise ValueError(msg)
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
-            msg = f"these runs have several combinations of factor levels; select one: {cells}"
+            msg = (
+                "this plot needs runs with the same factor levels, but these runs have several "
+                f"combinations of levels; select one: {cells}"
+            )
             raise ValueError(msg)
         return comparisons[0]
 
     def _measured(self, column: str, factors: dict[str, object]) -> Comparison:
-        """Return the comparison of the selected runs; refuse a column that was not measured."""
+        """Return the comparison of the selected runs, after checking that they have `column`."""
         comparison = self._comparison(factors)
         _check_column(column, sorted({each for own in comparison.values.values() for each in own}))
         return comparison
@@ -189,7 +192,7 @@ class _Selected:
         for name, value in factors.items():
             if name not in runs.columns:
                 known = ", ".join(runs.columns)
-                msg = f'the results have no factor "{name}"; the columns of runs are {known}'
+                msg = f'the results have no factor "{name}"; you can select runs by {known}'
                 raise ValueError(msg)
             runs = runs.filter(pl.col(name) == value)
         self.factors = results.factors

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Maximum random delay of the start of a flow; in a repetition, the delays are equal for all
-algorithms."""
+"""Maximum random delay of the start of a flow. Within a repetition, the delay of each flow is the
+same for all algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:

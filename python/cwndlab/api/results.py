@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: fairness, queue length, sums and means over the flows."""
+        """Return one row for each run: fairness, queue length, and sums and means of flow results."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -179,7 +179,7 @@ class Results:
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Return the results in a subfolder such as `networks`; None if it contains no results."""
+        """Open the results in the subfolder `name`, such as `networks`; None if there are none."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
@@ -225,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
-        """Decide which algorithm is best for each setting and direction, and over all of them.
+        """Decide which algorithm is best in each setting and direction, and in all of them combined.
 
         The arguments and the errors are the same as for `verdict`.
         """
@@ -325,10 +325,10 @@ class Results:
                     return pl.DataFrame(found.to_arrow_table())
             except duckdb.Error as error:
                 raise ArgumentError(query, "query", str(error)) from None
-        raise ArgumentError(query, "query", "write a query that returns a table, such as SELECT")
+        raise ArgumentError(query, "query", "write a query that returns a table: SELECT ...")
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
-        """Make a table's rows available to DuckDB as `raw_TABLE`, and return the columns."""
+        """Make a table's rows available to DuckDB as `raw_TABLE`; return the names of columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
         if self._folder.logged.done.any():

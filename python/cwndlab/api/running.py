@@ -1,4 +1,4 @@
-"""Run or measure studies, and open their results."""
+"""Execute the runs of studies on any backend, and open the results."""
 
 from __future__ import annotations
 
