@@ -26,9 +26,9 @@ class Times:
     repetition_s: float
     """Time in seconds to run each algorithm once on the link of each class of users."""
     draw_s: float
-    """Time in seconds to run each algorithm once on one similar network for each class of users."""
+    """Time in seconds to run each algorithm once on one similar network of each user class."""
     coexistence_s: float
-    """Time in seconds for all runs in which an algorithm competes with CUBIC or with itself."""
+    """Total time in seconds of the runs in which algorithms compete with CUBIC or themselves."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
@@ -47,5 +47,5 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
 
 
 def has_time_for(repetitions: int, times: Times, budget_s: float, spent_s: float) -> bool:
-    """Return whether a number of further repetitions fits into the time limit."""
+    """Return whether the given number of further repetitions fits into the time limit."""
     return spent_s + repetitions * times.repetition_s + _AROUND_S <= budget_s

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudyDefinition):
-    """A study, defined in a file or by arguments, with all combinations of its factors."""
+    """A study that a file or arguments define, with all combinations of its factors' levels."""
 
     def run(
         self,

@@ -81,10 +81,10 @@ class Design:
 
     @property
     def return_s(self) -> float:
-        """Duration in seconds of a return to the baseline, which checks whether harm is real.
+        """Duration in seconds of a return to the baseline; returns check whether harm is real.
 
-        A return lasts half a period, or longer if the wash-out and two seconds of data take longer
-        than half a period.
+        A return lasts half a period or, if that is longer, the wash-out plus two seconds of data,
+        but at most a whole period.
         """
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
@@ -101,7 +101,8 @@ class Design:
             msg = (
                 f"no feasible trial detects a change of {100 * change:.1f} % if the difference "
                 "between neighbouring periods has a standard deviation of "
-                f"{100 * self.spread:.0f} %; set the number of blocks with --blocks"
+                f"{100 * self.spread:.0f} %; to run a trial anyway, set the number of blocks with "
+                "--blocks"
             )
             raise ResultsError(msg)
         return max(needed, FEWEST_BLOCKS)
@@ -153,8 +154,8 @@ def register(
             raise ResultsError(msg)
     if chosen == baseline:
         msg = (
-            f"{baseline} is already in use and is the best algorithm; name another algorithm with "
-            "--challenger"
+            f"{baseline} is the baseline and would also be the challenger; name another "
+            "algorithm with --challenger"
         )
         raise ResultsError(msg)
     differences = _differences(results, decision.goal, chosen, baseline)

@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch of tasks; return [its future], or [] if no task is left."""
+                """Submit the next batch of tasks; return a list of its Dask future, or []."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -111,7 +111,7 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Check that all workers compute as this machine does, and return their number of cores."""
+        """Check that all workers compute as this machine does; return the total of their cores."""
         threads = client.nthreads()
         if not threads:
             msg = (
@@ -123,15 +123,15 @@ class ClusterExecutor:
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
                 msg = (
-                    f"{worker}: this worker needs cwndlab {here['cwndlab']}, as on this machine; "
-                    f"install that version on the worker (it reported {there!r})"
+                    f"{worker}: install cwndlab {here['cwndlab']}, the version on the local "
+                    f"machine, on this worker (it reported {there!r})"
                 )
                 raise ClusterError(msg)
             for name, value in here.items():
                 if there[name] != value:
                     msg = (
-                        f"{worker}: {name} is {there[name]} on this worker but {value} on this "
-                        f"machine, so results could differ; use the same {name} on both "
+                        f"{worker}: {name} is {there[name]} on this worker but {value} on the "
+                        f"local machine, so results could differ; use the same {name} on both "
                         "machines"
                     )
                     raise ClusterError(msg)

@@ -205,7 +205,7 @@ def test_workers_that_would_give_other_results_are_refused(
 ) -> None:
     other = identity() | {"behaviour epoch": "1,000"}
     monkeypatch.setattr("cwndlab.backends.cluster.identity", lambda: other)
-    with pytest.raises(ClusterError, match=r"epoch is \d+ on this worker but 1,000 on this"):
+    with pytest.raises(ClusterError, match=r"epoch is \d+ on this worker but 1,000 on the "):
         list(ClusterExecutor(cluster).batches([]))
 
 
