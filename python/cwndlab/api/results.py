@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: fairness, queue length, and sums and means of flow results."""
+        """Return one row for each run: fairness, queue length, sums and means of flow results."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -225,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
-        """Decide which algorithm is best in each setting and direction, and in all of them combined.
+        """Decide which algorithm is best in each setting and direction, and in all combined.
 
         The arguments and the errors are the same as for `verdict`.
         """
