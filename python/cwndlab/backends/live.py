@@ -130,8 +130,9 @@ def _refuse_impossible(run: Run) -> None:
             raise StudyError([msg])
         if flow.sender.parameters or flow.sender.stack_overrides:
             msg = (
-                f"{flow.sender.algorithm}: a kernel cannot set parameters for single "
-                f"connections; omit [parameters] and [stack_overrides] to measure the study"
+                f"{flow.sender.algorithm}: a kernel cannot set parameters or stack settings for "
+                "individual connections; to measure the study, omit [parameters] and "
+                "[stack_overrides]"
             )
             raise StudyError([msg])
 
@@ -311,7 +312,7 @@ class LiveExecutor:
         return found
 
     def _be_patient(self, error: CwndlabError) -> None:
-        """Pause before the next attempt to reach the server; each pause is longer, up to a maximum.
+        """Pause before the next attempt to reach the server; pauses get longer up to a maximum.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long.

@@ -47,7 +47,7 @@ class _Helper(Protocol):
 
 
 class _Names(Protocol):
-    """Interface of objects that find the names of algorithms in the kernel."""
+    """Interface of objects that find the names by which the kernel knows algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
@@ -220,7 +220,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return a text about this study, which other studies show while they wait for the kernel."""
+    """Return the text by which commands that wait for the kernel name the study that uses it."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

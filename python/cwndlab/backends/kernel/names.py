@@ -125,7 +125,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Unload the algorithms; each one stays in the kernel until its last connection ends."""
+        """Ask the kernel to unload the algorithms; each stays until its last connection ends."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

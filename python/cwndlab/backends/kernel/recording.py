@@ -29,14 +29,14 @@ _RECEIVER = "reno"
 
 
 class RecordingExecutor(KernelExecutor):
-    """An executor for runs with one flow; it records the calls of the sender's hooks."""
+    """An executor for runs with one flow; it records calls to hooks of the sender's algorithm."""
 
     def __init__(self, algorithm: str) -> None:
         """Create an executor for an algorithm that is given by its name or its file."""
         super().__init__()
         self._algorithm = algorithm
         self.calls = pl.DataFrame()
-        """Calls of the sender's hooks in the last run, in the form that `call_table` returns."""
+        """Calls to hooks of the sender's algorithm in the last run, as a table of `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""
@@ -53,7 +53,7 @@ class RecordingExecutor(KernelExecutor):
 
 
 class NoNames:
-    """Supplies no names of algorithms, because `_RecordingHelper` names the recorded algorithm."""
+    """Returns no names of algorithms: `_RecordingHelper` adds the recorded algorithm's name."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None
@@ -63,7 +63,7 @@ class NoNames:
 
 
 class _RecordingHelper:
-    """A helper that executes a run and records each call of the sender's hooks."""
+    """A helper that executes a run and records each call to hooks of the sender's algorithm."""
 
     def __init__(self, helper: RunsHelper, algorithm: str, file: Path) -> None:
         self._helper = helper
@@ -104,7 +104,7 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the scenario with `reno` as the receiver's algorithm, and the sender's settings."""
+    """Set the receiver's algorithm to `reno`; return the scenario and the sender's settings."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]

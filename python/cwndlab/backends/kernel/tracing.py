@@ -72,7 +72,7 @@ class Tracer(AbstractContextManager["Tracer"]):
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """Stop recording; if some events are missing, set `missing` to the reason."""
+        """Stop recording; if the record may lack events, `missing` then states the reason."""
         if self.missing is None and self._helper is not None:
             try:
                 self._helper.ask({"do": "stop_tracing"})
@@ -125,7 +125,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill in the counted timeouts and recoveries where the table of flows has no numbers."""
+    """Where the table of flows lacks a number of timeouts or recoveries, insert the count."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RecordingVmExecutor(KernelExecutor):
-    """An executor for runs with one flow; it records the calls of the sender's hooks."""
+    """An executor for runs with one flow; it records calls to hooks of the sender's algorithm."""
 
     attempts = 1  # a second attempt would have the same result
 
@@ -57,7 +57,7 @@ class RecordingVmExecutor(KernelExecutor):
 
 
 class _RecordingGuest:
-    """A helper that executes a run and records each call of the sender's hooks."""
+    """A helper that executes a run and records each call to hooks of the sender's algorithm."""
 
     def __init__(self, machine: VirtualMachine, kernel: StockKernel, algorithm: str) -> None:
         self._machine = machine
