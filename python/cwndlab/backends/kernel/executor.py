@@ -94,7 +94,7 @@ class KernelExecutor:
     ) -> None:
         """Create an executor; it calls `say` to show messages to the user.
 
-        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
         lacks. At most `at_once` runs are executed in parallel, each in separate network
         namespaces; the processors must be fast enough for all these runs.
         """

@@ -48,12 +48,13 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` maps names in the kernel to the algorithms to load for runs.
+        `programs` contains the algorithms that runs load; each key is the name by which the kernel
+        knows the algorithm.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
         self.calls = b""
-        """Record of the calls of hooks in the last run; empty if no algorithm records them."""
+        """Record of the calls to hooks in the last run; empty if no algorithm was recorded."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None

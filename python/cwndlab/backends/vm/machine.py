@@ -1,4 +1,4 @@
-"""Boot each kernel once in a virtual machine, and start every run from the saved state."""
+"""Boot each kernel once in a virtual machine, save this state, and start every run from it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class VirtualMachine:
             self._snapshot = self._found() or self._boot()
 
     def _found(self) -> Path | None:
-        """Return the saved state of the machine if it is intact; remove all other saved states."""
+        """Return the machine's saved state if it is intact; remove damaged and outdated states."""
         for path in self._kernel.folder.glob("snapshot-*"):
             name, _, digest = path.name.partition(".")
             if name == self._name and _digest(path) == digest:
@@ -319,7 +319,7 @@ def _is_ready(console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files in the archive that the virtual machine has written to its disk."""
+    """Return the files that the virtual machine has written, as one archive, to its disk."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:

@@ -49,7 +49,7 @@ class Monitor:
             time.sleep(_LOOK_AGAIN_S)
 
     def resume(self) -> None:
-        """Let a guest run that was loaded with `-incoming`.
+        """Start the guest whose saved state QEMU loads with `-incoming`.
 
         Raises:
             KernelRunError: QEMU has ended, for example because the state is damaged.
