@@ -1,4 +1,4 @@
-"""`cwndlab advise`: recommend a congestion control for a network, and say how certain this is."""
+"""`cwndlab advise`: recommend a congestion control, and state how certain the advice is."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def _budget_s(budget_ns: int) -> float:
     "--from",
     "measurements",
     type=UserPath(exists=True),
-    help="Measurement with one algorithm, from which to infer the link: a folder of results, the "
-    "JSON output of iperf3, or a log of ss -tin.",
+    help="Infer the link from this measurement of one algorithm: a folder of results, the JSON "
+    "output of iperf3, or a log of ss -tin.",
 )
 @use_option
 @goal_option
@@ -85,14 +85,14 @@ def _budget_s(budget_ns: int) -> float:
 @click.option(
     "--budget",
     type=DURATION,
-    help="Limit on the computing time of all runs.  [default: 15 s for each class of users]",
+    help="Time limit for all runs together.  [default: 15 s for each class of users]",
 )
 @click.option(
     "--mixes",
     "has_mixes",
     is_flag=True,
     help="For the report, also simulate how the recommended algorithm shares the link with "
-    "other algorithms, for several numbers of flows, round-trip times and queue sizes.",
+    "other algorithms, for several round-trip times, queue sizes and numbers of flows.",
 )
 @click.option(
     "--apply",

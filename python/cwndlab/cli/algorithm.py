@@ -74,7 +74,7 @@ def algorithm_list(output_format: str) -> None:
     metavar="TIME",
     default="30 s",
     show_default=True,
-    help="Simulated time that the plot shows.",
+    help="Duration of the simulation that is plotted.",
 )
 @format_option
 def algorithm_show(
@@ -82,7 +82,8 @@ def algorithm_show(
 ) -> None:
     """Describe algorithm NAME: parameters, hooks and congestion window.
 
-    NAME is an algorithm, or a C file such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
+    NAME is the name of an algorithm, or a C file such as ./my_cc.c or
+    linux:PATH/net/ipv4/tcp_westwood.c.
     """
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
@@ -193,7 +194,7 @@ def algorithm_unload(name: str) -> None:
     under which the kernel knows the algorithm.
     """
     for pin in unload(name, Path()):
-        say(f"unloaded {pin.label} ({pin.name}); open connections continue to use it")
+        say(f"unloaded {pin.label} ({pin.name}); connections that already use it keep it")
 
 
 def _broken(text: str, width: int) -> list[str]:

@@ -32,7 +32,7 @@ use_option = click.option(
     default=USES[0],
     show_default=True,
     help=(
-        "Main use of the network. For web, video, rpc and call, a goal specific to that use "
+        "Main use of the network. Each of web, video, rpc and call has its own goal, which "
         "replaces --goal."
     ),
 )
@@ -42,7 +42,7 @@ goal_option = click.option(
     metavar="GOAL",
     default=GOALS[0],
     show_default=True,
-    help=f"Goal that the algorithm should serve best: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
+    help=f"Goal by which algorithms are compared: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
 )
 
 baseline_option = click.option(

@@ -73,7 +73,7 @@ def link_list(output_format: str) -> None:
     type=DURATION,
     default="60 s",
     show_default=True,
-    help="Simulated time that the plot shows.",
+    help="Duration of the simulation that is plotted.",
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: int) -> None:

@@ -367,6 +367,6 @@ def test_a_pinned_algorithm_stays_until_it_is_unloaded(tmp_path: Path) -> None:
     name, again, unloaded, missing = done.stdout.splitlines()
     assert NAME.fullmatch(name)
     assert again.endswith(f"/mine-{name} already exists; unload this algorithm first")
-    assert unloaded == f"unloaded mine ({name}); open connections continue to use it"
+    assert unloaded == f"unloaded mine ({name}); connections that already use it keep it"
     assert missing == "./mine.c is not loaded; `cwndlab algorithm list` shows loaded algorithms"
     assert is_gone_soon(name)

@@ -40,7 +40,7 @@ class RecordingVmExecutor(KernelExecutor):
         self._algorithm = algorithm
         self._machine = VirtualMachine(kernel)
         self.calls = pl.DataFrame()
-        """Calls of the sender's hooks in the last run, in the form that `call_table` returns."""
+        """Calls to hooks of the sender's algorithm in the last run, as a table of `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""
