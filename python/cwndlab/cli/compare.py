@@ -81,7 +81,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     *,
     is_trusting: bool,
 ) -> None:
-    """Compare algorithms on a link under the same channel conditions."""
+    """Compare algorithms on a link, each under the same conditions."""
     names = [name.strip() for name in algorithm.split(",") if name.strip()]
     options: dict[str, Any] = {
         "reverse_link": reverse_link,

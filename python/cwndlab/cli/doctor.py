@@ -96,7 +96,7 @@ def _testbed() -> list[Examined]:
 
 
 def _machines() -> list[Examined]:
-    """Check whether stock kernels can run in virtual machines, and list those that were added."""
+    """Check whether virtual machines can run here, and list the stock kernels that were added."""
     name = "virtual machines"
     missing = [Examined(name, "optional", *each) for each in obstacles_to_machines()]
     if missing:

@@ -46,7 +46,7 @@ _HARDLY_KNOWN = 0.3
     multiple=True,
     help=(
         "Key of the run from which to infer the link; required if RESULTS contains several runs. "
-        "Repeat this option for several runs over the same path."
+        "To infer one link from several runs over the same path, repeat this option."
     ),
 )
 @click.option(
@@ -112,7 +112,7 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
     """Fit links to measured runs, and show the progress of the simulations.
 
     Raises:
-        MeasurementError: the runs do not determine a link, or no simulated link resembles them.
+        MeasurementError: the runs do not determine a link, or no simulated link reproduces them.
     """
     total = points_to_simulate(measured_flows(results, runs or None), family)
     with reporter("simulations", total, 0) as progress:
@@ -191,7 +191,7 @@ def _warn_unless_explained(place: str, found: Fit) -> None:
 
 
 def write_links(found: Fit, heading: str, out: Path) -> None:
-    """Draw links at random from a fit, and write them to a file for `advise --users`."""
+    """Sample links at random from a fit, and write them to a file for `advise --users`."""
     links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
     write_text(out, write_toml(links))
 
@@ -235,9 +235,9 @@ def _next(found: Fit) -> list[str]:
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
         f"  {best.command()}",
-        "  would help to recommend a better algorithm. The power of the recommended algorithm is",
-        f"  expected to be {before:.2g} % below that of the best algorithm; with this measurement,",
-        f"  it would be {after:.2g} % below (power: goodput / 95th percentile RTT)",
+        "  would help to recommend a better algorithm. The power (goodput / 95th percentile RTT) of",
+        f"  the recommended algorithm is expected to be {before:.2g} % below that of the algorithm",
+        f"  that is best for this link; after the proposed measurement, only {after:.2g} % below",
     ]
 
 

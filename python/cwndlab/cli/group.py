@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "compare": CommandEntry(
             "cwndlab.cli.compare",
             "compare_command",
-            "Compare algorithms on a link under the same channel conditions.",
+            "Compare algorithms on a link, each under the same conditions.",
         ),
         "advise": CommandEntry(
             "cwndlab.cli.advise",
@@ -102,7 +102,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "live": CommandEntry(
             "cwndlab.cli.live",
             "live_command",
-            "Measure STUDY between this machine and a server.",
+            "Run STUDY over the network between this machine and a server.",
         ),
         "trial": CommandEntry(
             "cwndlab.cli.trial",
@@ -223,7 +223,7 @@ class SectionedGroup(click.Group):
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Refuse an option that has a single value and is given twice.
+    """Refuse an option that accepts only one value but is given several times.
 
     Click would use the last value and ignore the others.
     """

@@ -87,7 +87,7 @@ def live_command(
     is_status: bool,
     is_quick: bool,
 ) -> None:
-    """Measure STUDY between this machine and a server.
+    """Run STUDY over the network between this machine and a server.
 
     This machine is the client; the server must run `cwndlab serve`. This command is equivalent to
     `cwndlab run --backend live`.
