@@ -235,9 +235,9 @@ def _next(found: Fit) -> list[str]:
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
         f"  {best.command()}",
-        "  would help to recommend a better algorithm. The power (goodput / 95th percentile RTT) of",
-        f"  the recommended algorithm is expected to be {before:.2g} % below that of the algorithm",
-        f"  that is best for this link; after the proposed measurement, only {after:.2g} % below",
+        "  would help to recommend a better algorithm. The power (goodput / 95th percentile RTT)",
+        f"  of the recommended algorithm is expected to be {before:.2g} % below that of the best",
+        f"  algorithm for this link; after the proposed measurement, only {after:.2g} % below",
     ]
 
 

@@ -115,7 +115,7 @@ class GuestNames(KernelNames):
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """Create an object that finds names in `kernel`.
 
-        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
         lacks.
         """
         super().__init__(may_fall_back=may_fall_back)
@@ -197,7 +197,7 @@ class VmExecutor(KernelExecutor):
     ) -> None:
         """Create an executor with `jobs` virtual machines in parallel, by default one per core.
 
-        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
         lacks.
         """
         super().__init__(may_fall_back=may_fall_back)
