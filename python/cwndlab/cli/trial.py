@@ -219,10 +219,10 @@ def run_command(  # noqa: PLR0913  one argument per option
 
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
-    the setting is restored when the command ends, even if the command is killed. The trial ends
-    early, even within a period, if the tested algorithm harms the users of the network. Before
-    that, the trial returns to the algorithm in use today for a short time, to check whether the
-    suspected harm is real.
+    the setting is restored when the command ends, even if the command is killed. If the tested
+    algorithm seems to harm the users of the network, the trial returns for a short time to the
+    algorithm in use today, to check whether the harm is real. If it is, the trial ends early, even
+    within a period.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:

@@ -1,12 +1,13 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is in turn assumed to be the true link. Measuring a flow would reveal the goodput
-and queueing delay of the flow's algorithm on the true link. All other links are then weighted: the
-more similar the algorithm's goodput and delay on a link are to the revealed values, the larger is
-the link's weight. The algorithm that is best for the weighted links is chosen. The regret is the
-loss of power compared with the best algorithm for the true link; power is goodput divided by the
-95th percentile of the round-trip time (Kleinrock, ICC 1979). The expected regret is the mean regret
-over all assumed true links.
+The regret is computed for each flow that could be measured. Each link of a fit is in turn assumed
+to be the true link. Measuring the flow would reveal the goodput and queueing delay of the flow's
+algorithm on the true link. All other links are then weighted: the more similar the algorithm's
+goodput and delay on a link are to the revealed values, the larger is the link's weight. After the
+measurement, a user would choose the algorithm that is best for the weighted links. The regret is
+the loss of power of this choice compared with the best algorithm for the true link; power is
+goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979). The expected
+regret is the mean regret over all assumed true links.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ class ClockLine:
     def of(cls, up: Transits, down: Transits) -> ClockLine:
         """Estimate the line from packets from the client (`up`) and from the server (`down`).
 
-        For an exact result, both directions should contain packets of equal length that were sent
-        at the same times. Only the packets with the shortest delays determine the line. Longer
-        packets have longer delays, so they do not affect it.
+        Only the packets with the shortest delays determine the line. For an exact result, these
+        packets should have the same length in both directions, and should have been sent at about
+        the same times. Longer packets have longer delays, so they do not affect the result.
 
         Raises:
             LinkError: there are no packets in one of the directions.

@@ -42,7 +42,7 @@ class Evidence(Protocol):
 
 
 class PaperTables:
-    """A source of numbers from a paper's tables, with at most one number for each cell."""
+    """A source of the numbers in a paper's tables; a table cell gives at most one number."""
 
     def __init__(self, paper: Paper) -> None:
         """Create a source of numbers from a paper's tables."""

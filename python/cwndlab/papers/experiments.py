@@ -85,9 +85,9 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value to show: the one whose distance from its bounds shrinks most with the change.
+        """The value to show: the one that the change moves farthest towards its bounds.
 
-        If some values hold with the change, only these values are considered.
+        If the change brings some values within their bounds, only these values are considered.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 

@@ -93,7 +93,8 @@ class Writer:
 
         Raises:
             ResultsInUseError: another process is writing into the folder.
-            ResultsError: the folder contains other files than results, or results of another study.
+            ResultsError: the folder contains results of another study, or files that are not
+                results.
             NewerResultsError: a later version of cwndlab has written the folder.
         """
         with naming_failures(self.path):

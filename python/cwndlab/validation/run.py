@@ -148,7 +148,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables that can set links: the document, and the levels of its factors."""
+    """Return the TOML tables that can contain links: the document, and its factors' levels."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

@@ -116,10 +116,10 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the time interval, in one of `phases`, that includes a given time.
+        """Return the stay in a phase that includes the time `t_s`.
 
         Raises:
-            NotReachedError: the connection is in another phase at that time.
+            NotReachedError: the phase at this time is not one of `phases`.
         """
         for each in self.stays:
             if each.phase in phases and each.begin_s <= t_s < each.end_s:
