@@ -180,7 +180,7 @@ def test_a_key_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="chmod 600"):
         read_certificate(path)
     path.write_text("no key", encoding="ascii")
-    with pytest.raises(CertificateError, match="delete the file, then `cwndlab serve` creates"):
+    with pytest.raises(CertificateError, match="if you delete the file, `cwndlab serve` creates"):
         read_certificate(path)
     with pytest.raises(CertificateError, match="no such file"):
         read_certificate(tmp_path / "none")

@@ -210,7 +210,7 @@ def test_noisy_difference_is_neither_sure_nor_negligible() -> None:
 
 
 def test_pairs_must_have_equal_lengths() -> None:
-    with pytest.raises(ValueError, match="equal length"):
+    with pytest.raises(ValueError, match="equal numbers of runs"):
         stats.compare_pairs([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match="not positive"):
         stats.relative_difference([1, 2], [0, 0])
