@@ -7,7 +7,6 @@ unloads the algorithms that the helper process loaded, except pinned algorithms.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 from contextlib import AbstractContextManager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import BrokenAlgorithmError, KernelError
+from cwndlab.kernel.lines import JsonLines
 
 HELPER_REMEDY = (
     "wheels do not contain the helper; in a clone, run: "
@@ -64,8 +64,9 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
             msg = f"the helper program for the kernel has not been built ({HELPER_REMEDY})"
             raise KernelError(msg)
         self._process = subprocess.Popen(  # noqa: S603  our own program
-            [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
+        self._lines = JsonLines(self._process)
 
     def ask(self, request: dict[str, Any], file: str = "") -> dict[str, Any]:
         """Send a request, for example to load the algorithm `file`, and return the answer.
@@ -74,20 +75,13 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
             BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
             KernelError: the helper cannot execute the request on this machine.
         """
-        process = self._process
-        if process.stdin is None or process.stdout is None:
-            msg = "the helper was started without a pipe to its standard input or output"
-            raise AssertionError(msg)
-        try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            msg = f"the helper process exited unexpectedly (status {process.wait()})"
+        answer = None
+        with contextlib.suppress(BrokenPipeError):
+            self._lines.write(request)
+            answer = self._lines.read()
+        if answer is None:
+            msg = f"the helper process exited unexpectedly (status {self._process.wait()})"
             raise KernelError(msg)
-        answer: dict[str, Any] = json.loads(line)
         require_done(answer, file)
         return answer
 

@@ -61,6 +61,9 @@ def ask(wanted):
             say(**{"return": {}})
         if command["execute"] == wanted:
             return command["arguments"]
+if os.path.exists(FOLDER + "/fails"):
+    print("no such device", file=sys.stderr)
+    sys.exit(1)
 say(QMP={})
 ask("qmp_capabilities")
 open(FOLDER + "/log", "a").write("run\\n" if "-incoming" in given else "boot\\n")
@@ -250,6 +253,14 @@ def test_a_kernel_boots_once_and_again_if_its_snapshot_is_damaged(
     assert machine.run({"do": "run"}) == {"answer": b'{"answer": "ran"}'}
     assert (qemu / "log").read_text().split()[-2:] == ["boot", "run"]
     assert not list(images.iterdir())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_machine_that_does_not_start_says_why(tmp_path: Path, qemu: Path) -> None:
+    kernel = add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64"))
+    (qemu / "fails").touch()
+    with pytest.raises(KernelRunError, match="did not boot: no such device"):
+        VirtualMachine(kernel)
 
 
 def test_a_state_that_could_not_be_saved_is_not_kept(

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.backends.kernel.lines import JsonLines
 from cwndlab.errors import KernelRunError
+from cwndlab.kernel.lines import JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -167,7 +167,10 @@ class VirtualMachine:
             return path
 
     def _save(self, process: subprocess.Popen[bytes], console: IO[bytes], file: str) -> None:
-        monitor = Monitor(process)
+        try:
+            monitor = Monitor(process)
+        except KernelRunError as error:
+            raise self._failure(console, is_booted=False) from error
         if not (monitor.wait_until_stopped() and _is_ready(console)):
             raise self._failure(console, is_booted=False)
         monitor.save(file)

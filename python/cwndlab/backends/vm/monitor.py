@@ -6,8 +6,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.backends.kernel.lines import JsonLines
 from cwndlab.errors import KernelRunError
+from cwndlab.kernel.lines import JsonLines
 
 if TYPE_CHECKING:
     import subprocess
