@@ -120,8 +120,8 @@ def run_many(
             position in `scenarios` and the tables recorded since the previous call.
 
     Returns:
-        Tables over all runs, whose column `run` is the position of the run in `scenarios`, and
-        `errors`: for each attempted run, the reason why the run failed, or None.
+        Tables over all runs. Their column `run` is the position of the run in `scenarios`. The
+        list `errors` contains, for each attempted run, the reason why it failed, or None.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
@@ -287,13 +287,14 @@ def queue_size(
 ) -> QueueSize | None:
     """Return the limit in packets of the drop-tail queue of a wired link in a scenario.
 
-    The result is None if there is no such limit, if the link's rate is unknown, or if `rtt_ns` is
-    0.
+    The result is None if the queue has no limit in packets or is not a drop-tail queue, if the
+    link's rate is unknown, or if `rtt_ns` is 0.
 
     Args:
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
-        server_ns: one-way delay between link and server; the default queue limit ignores it.
+        server_ns: one-way delay between link and server, which is subtracted twice from `rtt_ns`
+            to compute the default queue limit.
         mean_bits_per_sec: maps the name of each trace, as written in the link, to its mean rate.
     """
     rates = dict(mean_bits_per_sec)
@@ -310,8 +311,9 @@ def medium_figures(path_json: str) -> list[tuple[str, str]]:
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
     """Return the random seed of a repetition.
 
-    `cell_json` is JSON with all settings that may influence the channel. If `cell_json` is None,
-    all combinations of a study's factors have the same seed.
+    `cell_json` contains all settings that may influence the channel, as JSON. Runs with equal
+    settings have the same seed in the same repetition. If `cell_json` is None, the seed depends
+    only on `repetition` and `study_seed`.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed

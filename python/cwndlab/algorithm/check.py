@@ -64,7 +64,7 @@ class CheckFinding:
 
 
 def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
-    """Run all checks of an algorithm, and yield their outcomes; stop if it does not compile.
+    """Run all checks of an algorithm and yield their outcomes; stop if the compilation fails.
 
     Raises:
         AlgorithmError: the file does not exist, or no compiler is installed.

@@ -16,7 +16,8 @@ def write_skeleton(name: str, folder: Path) -> Path:
     """Write a commented C template, which compiles without changes, and return its path.
 
     Raises:
-        AlgorithmError: the name is not valid, or the file already exists.
+        AlgorithmError: the name is not valid or belongs to a built-in algorithm, or the file
+            already exists or cannot be written.
     """
     if not _NAME.fullmatch(name):
         msg = (

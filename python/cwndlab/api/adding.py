@@ -33,8 +33,8 @@ def adding(
     """Merge a comparison with earlier ones; return the merged study and its results folder.
 
     Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
-    files and presets that they name have the same content. The name of the folder contains a hash
-    of all settings that its comparisons share.
+    files and presets that they name have the same content. The folder's name contains a hash of
+    all other settings.
 
     Args:
         document: the keys of the new comparison's study.
@@ -45,8 +45,8 @@ def adding(
             permission before C files of that study are run.
 
     Raises:
-        ResultsError: `folder` contains results of an algorithm that has the same name as one of the
-            new comparison, but different source code.
+        ResultsError: `folder` contains results of an algorithm with the same name but different
+            source code.
     """
     alone = Study(**document, title=title)
     shared = {key: value for key, value in document.items() if key not in _GROWING}
@@ -75,10 +75,10 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Return `later`, extended to the algorithms of both studies and the larger repetition count.
+    """Return `later` with the algorithms of both studies and the larger repetition count.
 
-    Algorithms that failed are not added, because they would fail again in every further
-    comparison.
+    Algorithms that failed in `earlier` are not added, because they would fail again in every
+    further comparison.
     """
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     broken = _failed(earlier, folder)

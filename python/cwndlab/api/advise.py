@@ -1,10 +1,11 @@
 """Recommend algorithms for one network and one goal, within a limit on the computing time.
 
-`advise` compares the algorithms after 10, 20 and 40 repetitions on the given link. `advise` stops
-as soon as it is clear for each algorithm whether the algorithm belongs to the recommended set. The
-confidence intervals stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise`
-also simulates every algorithm once on each of several similar networks. For each of these networks,
-every value of the link that is only assumed is drawn at random from its declared range.
+`advise` compares the algorithms after 10, 20 and 40 repetitions on the given link, and stops as
+soon as it is clear which algorithms belong to the recommended set. The confidence intervals stay
+valid although the algorithms are compared repeatedly (`cwndlab_judge::sequence`).
+
+`advise` also simulates every algorithm once on each of several similar networks. For each network,
+every assumed value of the link is drawn at random from its declared range.
 
 On a recorded trace, each repetition begins at a different point of the trace; within a repetition,
 all algorithms begin at the same point. The start of each flow is delayed by a random time of up to
@@ -76,14 +77,14 @@ def advise(  # noqa: PLR0913  each has its default
     """Recommend a congestion control algorithm for a link, and report how certain that is.
 
     Args:
-        link: a preset, `trace:PATH`, a TOML file, or "KEY=VALUE,KEY=VALUE"; several links are
-            treated as classes of users with equal weights.
+        link: a preset, `trace:PATH`, a TOML file, or "KEY=VALUE,KEY=VALUE". In a list of links,
+            each link is a class of users; all classes have equal weights.
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
         users: a population of users, instead of `link`: `mobile`, `home`, `train`, `satellite` or
             a TOML file.
-        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; each use except
-            `bulk` and `upload` has a specific goal, which replaces `goal`.
+        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`. Every
+            use except `bulk` and `upload` has its own goal; `goal` is then ignored.
         algorithms: the algorithms to compare with the baseline.
         baseline: the algorithm in use today, which is always part of the comparison.
         direction: direction in which the data flow, `downlink` or `uplink`.
@@ -91,9 +92,9 @@ def advise(  # noqa: PLR0913  each has its default
             class of a population.
         folder: the results folder. If None, `results/advise-HASH`.
         jobs: number of parallel runs. If None, one run per processor core.
-        has_mixes: whether to simulate, for the report, how the recommended algorithm shares the
-            link with other algorithms: with many flows, different round-trip times, different
-            queues, and different orders in which the flows start.
+        has_mixes: whether to simulate how the recommended algorithm competes with CUBIC and with
+            itself: with many flows, unequal round-trip times, several queue sizes and several
+            start orders. The report shows the results.
         on_first: function that receives the first answer, before similar networks are simulated.
 
     Raises:

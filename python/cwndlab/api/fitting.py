@@ -80,11 +80,11 @@ def fit(
 def measured_flows(
     results: Results | str | Path, run: str | Sequence[str] | None = None
 ) -> list[MeasuredFlow]:
-    """Return, for each run, its only bulk flow.
+    """Return the bulk flow of each run in `run`; each run must have exactly one.
 
     Raises:
-        MeasurementError: several flows share the link, a key in `run` is not the key of a run, or
-            `run` is None although the results contain several runs.
+        MeasurementError: several flows share the link, a run does not exist, or `run` is None and
+            the results contain several runs.
         ResultsError: the folder contains no results.
     """
     if not isinstance(results, Results) and Path(results).is_file():
@@ -180,8 +180,8 @@ def clients_population(
 ) -> dict[str, Any]:
     """Return the content of a users file.
 
-    The weight of a link is its class's share of the log's connections, divided by the number of
-    links of the class. If `weighing` is `bytes`, the class's share of the bytes is used instead.
+    The weight of a class of clients is its share of all connections, or of all bytes if `weighing`
+    is `bytes`. The links of a class share its weight equally.
     """
     users = []
     for each, found in clients:

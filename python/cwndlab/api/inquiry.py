@@ -69,7 +69,7 @@ class Inquiry:
     def look(self, repetitions: int) -> tuple[Results, Answers]:
         """Run the study with `repetitions` repetitions; return its results and the decisions.
 
-        The decisions use only these results, not the runs on similar networks.
+        The decisions ignore the runs on similar networks.
 
         Raises:
             ResultsError: no run has a result.

@@ -107,7 +107,7 @@ class Plotter:
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
         """Draw the mean of a column at each level of a factor, with its confidence interval.
 
-        A mean covers only those combinations of the other factors' levels that were run at every
+        All means cover the same combinations of the other factors: those that were run at every
         level of `factor`.
 
         Raises:

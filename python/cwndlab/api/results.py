@@ -42,8 +42,8 @@ class Results:
     """The results of a study, as tables.
 
     Every table begins with the same columns: `run` (the key of the run), one column for each
-    factor of the study, `repetition` and `seed`. The columns that are specific to the table
-    follow. If a factor has the name of another column, the factor's column is called `factor_NAME`.
+    factor of the study, `repetition` and `seed`. The table's own columns follow. If one of them
+    already has the name of a factor, the factor's column is called `factor_NAME`.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -208,12 +208,12 @@ class Results:
         return next((each.resolved for each in cells), None)
 
     def verdict(self, goal: str | None = None, *, baseline: str | None = None) -> Decision:
-        """Decide which algorithm is best for a goal, over all network settings of the study.
+        """Decide which algorithm is best for a goal, over all networks of the study combined.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
-                `fairness-to-cubic` or `stability`. If None, the goal with which `advise` computed
-                the results, or else a goal that suits the measured quantities.
+                `fairness-to-cubic` or `stability`. If None, the goal that was given to `advise`,
+                or else a goal that suits the measured quantities.
             baseline: the algorithm in use today. If None, the one that was given to `advise`, or
                 else `cubic`.
 
@@ -225,7 +225,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str | None = None) -> Answers:
-        """Decide which algorithm is best in each setting and direction, and in all combined.
+        """Decide which algorithm is best on each network and direction, and on all combined.
 
         The arguments and the errors are the same as for `verdict`.
         """

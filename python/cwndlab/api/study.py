@@ -33,8 +33,9 @@ class Study(StudyDefinition):
 
         Args:
             results: the results folder. If None, `results/ID`.
-            backend: `sim` for the simulator; `kernel` for this machine's kernel in real time; or a
-                `cwndlab.backends.live.RealNetwork` for a network between this machine and a server.
+            backend: `sim` for the simulator; `kernel` for this machine's kernel in real time; `vm`
+                for a stock kernel in virtual machines; or a `cwndlab.backends.live.RealNetwork` for
+                a network between this machine and a server.
             jobs: number of parallel runs. If None, one run per processor core.
             executor: address, `dask://HOST:PORT`, of a Dask cluster that simulates instead of this
                 machine.

@@ -57,11 +57,12 @@ RUNS = "runs"
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of a file that contains a study: the study of the latest part of an interrupted period, or
-the study of the latest return to the baseline."""
+"""Name of the file that contains the study of the latest measurement in `PARTS`."""
 PARTS = "part"
-"""Subfolder for the first measurement that is not a whole period: a part of an interrupted period,
-or a return to the baseline. The next such measurement uses `part-2`."""
+"""Subfolder for the first return to the baseline, or for the rest of an interrupted period.
+
+The next return or rest is in `part-2`, and so on.
+"""
 ASSUMED_SPREAD = 0.15
 """Value of `Design.spread` if no earlier trial has measured the spread."""
 
@@ -81,10 +82,10 @@ class Design:
 
     @property
     def return_s(self) -> float:
-        """Duration in seconds of a return to the baseline; returns check whether harm is real.
+        """Duration in seconds of a return to the baseline, which checks suspected harm.
 
-        A return lasts half a period or, if that is longer, the wash-out plus two seconds of data,
-        but at most a whole period.
+        A return lasts half a period, but at least the wash-out plus two seconds, and never longer
+        than a whole period.
         """
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 
@@ -126,17 +127,15 @@ def register(
 
     Raises:
         ArgumentError: the results do not contain the baseline.
-        ResultsError: the results do not contain the challenger or the default baseline, the goal
-            cannot be tested in a trial, the challenger equals the baseline, or the simulated links
-            do not explain the measurement from which they were inferred.
+        ResultsError: these results do not allow a prediction, or no feasible trial could test it;
+            the message states the reason.
     """
     answers = results.answers(goal, baseline=baseline)
     decision = answers.together
     if not decision.is_explained:
         msg = (
-            f"{results.path}: the simulated links do not explain the measurement, so it is "
-            "unknown how probable a prediction from these links is; compare the algorithms with "
-            "`cwndlab live` instead"
+            f"{results.path}: the simulated links do not explain the measurement, so they "
+            "allow no prediction; compare the algorithms with `cwndlab live` instead"
         )
         raise ResultsError(msg)
     baseline = baseline or decision.baseline or BASELINE

@@ -1,8 +1,7 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-A trial interrupts a period of the challenger by a return to the baseline if it suspects harm. Each
-part of an interrupted period, and each return, is a separate run. For each of these runs, a study
-with the duration of the run is created.
+If the challenger seems to do harm, the trial interrupts its period and returns to the baseline.
+Each return, and the rest of the period after a return, is a run of a separate study.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ class HostPeriods:
     each algorithm."""
     backend: RealNetwork
     folder: Path
-    """Folder with the results of those periods that were measured without interruption."""
+    """Folder with the results of all periods; an interrupted period ends early."""
     folder_of_part: Callable[[], Path]
-    """Function that names a new folder. The folder is for the results of a part of an interrupted
-    period, or of a switch back to the baseline."""
+    """Function that names a new folder for a return to the baseline, or for the rest of an
+    interrupted period."""
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:

@@ -131,13 +131,14 @@ def backend_of(
         name: name of the backend: `sim`, `kernel` or `vm`.
         jobs: number of parallel runs.
         cluster: address of a Dask cluster that runs the simulations instead of this machine.
-        kernel: release of the kernel in virtual machines, or the beginning of the release. If
-            None, the kernel with the highest release.
+        kernel: only for `vm`: the kernel's release, such as "6.1.170", or its beginning, such as
+            "6.1". If None, the highest release that has been added.
 
     Raises:
-        KernelRunError: no kernel for virtual machines has been added.
+        KernelRunError: no kernel for virtual machines has been added, or `kernel` is given for
+            another backend than `vm`.
         UnknownNameError: no backend has this name, or no kernel of this release has been added.
-        ClusterError: `cluster` is given, but runs on a kernel need this machine.
+        ClusterError: `cluster` is given for `kernel` or `vm`, which always use this machine.
         StudyError: the name is `live`; use `backends.live.RealNetwork`, which names a server.
     """
     if name not in BACKENDS:

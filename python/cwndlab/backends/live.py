@@ -74,8 +74,8 @@ class RealNetwork:
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
     ends_early: Callable[[], EndsEarly] | None = None
-    """Function that is called for each attempted run. It returns another function, which may end
-    the flows of the run early. None if no flow may end early."""
+    """Function that is called for each attempt of a run. It returns the function that decides
+    whether the run's flows end early. If None, no flow ends early."""
 
     @property
     def name(self) -> str:
@@ -83,11 +83,11 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs; with an iperf3 server, each has another key than with `cwndlab serve`.
+        """Check the runs, and return them with keys that depend on the kind of server.
 
         Raises:
-            StudyError: the study has a simulated link, no place is selected although the study has
-                several places, or a run cannot be measured.
+            StudyError: the study has a simulated link, a run cannot be measured, `place` is not
+                a place of the study, or `place` is None and the study lists several places.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = (
@@ -142,7 +142,8 @@ class LiveExecutor:
 
     Before each run, it selects the next run that the study's schedule allows at this place and
     time. An interrupted run is repeated later, unless the server stays unreachable for too long.
-    Runs of other places and times of day stay missing.
+    If no run is allowed at this time of day, it waits, unless `is_waiting` is false. Runs at other
+    places are not measured.
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
@@ -164,7 +165,7 @@ class LiveExecutor:
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
-        """Measure, one by one, the runs that can be measured from where this computer is now.
+        """Measure the missing runs of the current place, one by one.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long, or one of the two machines

@@ -93,8 +93,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _open_closed_streams() -> None:
     """Open the null device in place of each standard stream that the caller has closed (`>&-`).
 
-    Otherwise, the next opened file, such as a table of results, would get the closed stream's
-    descriptor, and the stream's output would be written to this file.
+    If a stream stayed closed, the next opened file would get the stream's descriptor. Output to the
+    stream would then be written to this file, for example into a table of results.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -140,8 +140,8 @@ def run(arguments: list[str]) -> int:
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
     """Return whether the program that read standard output has closed the pipe.
 
-    In this case, click has replaced `sys.stdout`, or `end` is the exception that Rich raised after
-    a `BrokenPipeError`.
+    If the pipe is closed, click replaces `sys.stdout`, or Rich raises `end` while it handles a
+    `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

@@ -121,8 +121,8 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Recommend a congestion control for a network.
 
-    Also report how certain the recommendation is, how throughput and delay change compared with the
-    algorithm in use today, and under which conditions another algorithm is better.
+    The output compares throughput and delay with the algorithm in use today. It also states how
+    certain the recommendation is, and under which conditions another algorithm is better.
 
     \b
       cwndlab advise --link lte-typical --goal latency
@@ -131,11 +131,12 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab advise --results results/mine --goal short-transfers
       cwndlab advise --from cubic.json --goal throughput
 
-    Within the time limit of --budget, cwndlab repeats the simulation of the link until the
-    differences between the algorithms are clear, and also simulates similar networks. The first ten
-    repetitions and 24 similar networks are simulated even if this exceeds the time limit. --apply
-    asks before it loads the recommended algorithm, does not change the machine's default algorithm,
-    and prints how to unload the algorithm.
+    cwndlab repeats the simulation of the link until the differences between the algorithms are
+    clear, or until the time limit of --budget is reached. It also simulates similar networks. At
+    least ten repetitions and 24 similar networks are simulated, even if this exceeds the limit.
+
+    --apply loads the recommended algorithm after a confirmation, and prints how to unload it. The
+    machine's default algorithm does not change.
     """  # noqa: D301  \b marks lines that click must not rewrap
     if sum(map(bool, (links, users, trace, results, measurements))) != 1:
         msg = "describe the network with exactly one of --link, --users, --trace, --results, --from"

@@ -85,13 +85,12 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab link fit results/measured
       cwndlab advise --users fitted.toml
 
-    The result is a probability distribution over links of several kinds: wired links with bursts
-    of loss and a varying rate; wired links with a policer, with active queue management or with
-    competing flows; cellular links; and Wi-Fi. The output shows the probability of each kind of
-    link. It also shows each parameter of the most probable kind, with its 90 % interval and the
-    share of the uncertainty that the measurement removes. If no link of these kinds explains the
-    measurement, the command prints a warning and widens the intervals. The last command above
-    recommends an algorithm; this can be one that was not measured.
+    The output shows the probability of each kind of link. A link may be cellular, Wi-Fi or wired;
+    wired links may have loss bursts and a varying rate, a policer, active queue management, or
+    competing flows. For the most probable kind, the output shows each parameter with its 90 %
+    interval, and how much the measurement reduces the parameter's uncertainty. If no kind of link
+    explains the measurement, the command prints a warning and widens the intervals. The last
+    command above can recommend an algorithm that was not measured.
     """  # noqa: D301  \b marks lines that click must not rewrap
     found = fitted(results, runs, family, seed, jobs)
     write_links(found, f"Links fitted to {results}", out)
@@ -129,8 +128,8 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
     if found.check.is_refused:
         msg = (
             f"{results}: no simulated link resembles this measurement: {found.check.worst} is "
-            f"{_side(found)} than on all simulated links; measure again, and make sure that the "
-            "measurement contains no change of network, no proxy and no pause"
+            f"{_side(found)} than in the most similar simulations; measure again, without a proxy, "
+            "a pause or a change of network"
         )
         raise MeasurementError(msg)
     return found
@@ -139,9 +138,9 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
 def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tuple[Path, str]:
     """Fit links to measurements, and write the links to a file.
 
-    Return the path of this file, and the name of the measured algorithm. The fit is printed only
-    if the output format is "table": other formats contain only the decision. A measurement that
-    the links do not explain causes a warning on standard error.
+    Return the path of this file, and the name of the measured algorithm. Print the fit only if the
+    output format is "table", because other formats contain only the decision. If the links do not
+    explain the measurements, print a warning to standard error.
 
     Raises:
         MeasurementError: no link can be inferred from any of the measurements.
@@ -213,10 +212,10 @@ def say_fit(found: Fit, output_format: str) -> None:
         say(
             prose(
                 f"! These links do not explain the measurement: {check.worst} is {_side(found)} "
-                f"than on these links (p = {check.probability:.2f}). The intervals of the "
-                "parameters, and the spread of the links in the file, are widened by a factor of "
-                f"{check.widening:.2g}. Each prediction is multiplied by the ratio of the measured "
-                "to the simulated result of the measured algorithm."
+                f"than on these links (p = {check.probability:.2f}). Therefore, the intervals of "
+                "the parameters and the spread of the links in the file are widened by a factor of "
+                f"{check.widening:.2g}. Predictions are corrected by the simulation's error for "
+                "the measured algorithm."
             ),
             "",
         )

@@ -190,11 +190,11 @@ class SectionedGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the arguments name.
 
-        Refuse options that are given twice although they have a single value.
+        An option that accepts only one value may be given only once.
 
         Raises:
-            UsageError: no command has this name, or an option that has a single value is given
-                twice.
+            UsageError: no command has this name, or an option that accepts only one value is given
+                several times.
         """
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = nearest(args[0], self.list_commands(ctx))

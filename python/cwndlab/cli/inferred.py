@@ -128,11 +128,11 @@ def _comparison(fit: PaperFit, shuffled: Floats) -> str:
     better = _as_good(fit, shuffled)
     return (
         f"The mean error of {plural(len(fit.predicted), 'predicted number')} is "
-        f"{_percent(fit.error)}. It is {_percent(fit.error_of_mean)} if each number is predicted "
-        "by the mean of all the paper's numbers for the same metric and direction. As a test, the "
-        f"names of the variants were shuffled in {len(shuffled)} fits. In {better} of these fits, "
-        "the mean error is not larger than with the right names "
-        f"(p = {_p_value(fit, shuffled):.3f})."
+        f"{_percent(fit.error)}. For comparison, the mean of all the paper's numbers for the same "
+        "metric and direction predicts these numbers with a mean error of "
+        f"{_percent(fit.error_of_mean)}. As a test, the fit was repeated {len(shuffled)} times "
+        f"with shuffled names of the variants. In {better} of these fits, the mean error is at "
+        f"most as large as with the right names (p = {_p_value(fit, shuffled):.3f})."
     )
 
 

@@ -49,9 +49,9 @@ def ledger_command(
     """Show how often the predictions in a ledger came true.
 
     A ledger is a file that you can publish. Each line describes, in JSON, a prediction that was
-    tested on a real network; `cwndlab trial verdict` adds the lines. Each FILE is another ledger.
-    Its entries are permanently added to the ledger that is shown: your own ledger, or the file
-    that --ledger names.
+    tested on a real network; `cwndlab trial verdict` adds the lines. The command shows your own
+    ledger, or the ledger that --ledger names. Each FILE is another ledger, whose entries are
+    permanently added to the shown ledger.
     """
     if public and (ledger or others):
         msg = (

@@ -152,9 +152,8 @@ def link_export(spec: str, out: Path, duration: int, direction: str, user: int) 
     "has_light",
     is_flag=True,
     help=(
-        "Also record the link without load, with short trains of packets, so that a replay can "
-        "distinguish light load from heavy load. The recording then takes about seven times "
-        "--duration."
+        "Also send short trains of packets over the link without load. A replay can then "
+        "distinguish light load from heavy load. The recording takes about seven times --duration."
     ),
 )
 @format_option
@@ -228,9 +227,10 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
 
 
 def _busy_cells(light: LightDirection) -> dict[str, float | None]:
-    """Return how long a link stays busy after a packet, and the shortest delay of a busy link.
+    """Return the table columns for the busy state of a link, which has just served a packet.
 
-    Both times are in ms, with 95 % intervals.
+    `light_after_ms` is how long this state lasts; `busy_delay_ms` is the shortest delay in it. The
+    other columns are the bounds of the 95 % intervals.
     """
     found = (None, None) if light.busy is None else (light.busy.lasts, light.busy.delay)
     cells: dict[str, float | None] = {}

@@ -72,10 +72,11 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
 
     ID is an ID that `cwndlab papers` lists; `all` repeats all studies. The last line of the output
     is the path of the report. With `all`, --results names the folder in which each study's folder
-    of results is created. With --inferred, cwndlab does not use the network that the study file
-    describes. Instead, cwndlab draws many networks at random from plausible ranges of the
-    properties that the paper does not state, and weights each network by how well it agrees with
-    the paper's numbers.
+    of results is created.
+
+    With --inferred, cwndlab does not use the network that the study file describes. Instead, it
+    simulates many networks: properties that the paper does not state are drawn at random from
+    plausible ranges. cwndlab weights each network by how well it agrees with the paper's numbers.
     """
     where = Where(backend, jobs, cluster, kernel)
     if is_inferred:

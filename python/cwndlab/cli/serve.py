@@ -77,8 +77,8 @@ def serve_command(
 ) -> None:
     """Run the measurement server. Clients need the server's token.
 
-    If root starts the server, the server opens its port and then runs as another user. As this
-    user, the server can still choose any congestion control.
+    If root starts the server, the server opens its port and then switches to another user. It keeps
+    the right to use any congestion control.
     """
     if not token_file.exists():
         with token_file.open("x", encoding="ascii") as file:

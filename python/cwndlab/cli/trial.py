@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 _LEAST_WINDOW_S = 10.0
 """A warning is printed if the measured part of a period is shorter than this, in seconds."""
 _SHORT = (
-    "Periods this short are suitable only for rehearsals: if a loss delays earlier data into the "
-    "measured part of a period, the measured goodput can exceed the rate of the link."
+    "Periods this short are suitable only for rehearsals. After a loss, data that arrived earlier "
+    "may be counted in the measured part, so the goodput can exceed the rate of the link."
 )
 
 _trial_argument = click.argument("trial", type=UserPath())
@@ -160,9 +160,9 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say(
         prose(
             f"{plural(found.blocks, 'block')}, each with two periods of {found.period_s:g} s, take "
-            f"{length}. A trial of this length detects the predicted change in four of five cases "
-            "if the difference between the two periods of a block has a standard deviation of "
-            f"{100 * design.spread:.0f} %."
+            f"{length}. A trial of this length detects the predicted change with a probability of "
+            "80 %, if the standard deviation of the difference between the two periods of a block "
+            f"is {100 * design.spread:.0f} %."
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')}, each with two periods, take {length}."),
@@ -218,11 +218,12 @@ def run_command(  # noqa: PLR0913  one argument per option
     """Measure the missing periods of TRIAL.
 
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
-    or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
-    the setting is restored when the command ends, even if the command is killed. If the tested
-    algorithm seems to harm the users of the network, the trial returns for a short time to the
-    algorithm in use today, to check whether the harm is real. If it is, the trial ends early, even
-    within a period.
+    or --sysctl, switch the algorithm of this machine, and measure the connections of its programs.
+    When the command ends, the previous algorithm is restored, even if the command is killed.
+
+    If the tested algorithm seems to harm the network's users, the trial returns for a short time to
+    the algorithm in use today, and compares both algorithms. If the comparison confirms the harm,
+    the trial ends early, even within a period.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -299,8 +300,8 @@ def restore_command() -> None:
 def _claim(found: RegisteredPrediction) -> str:
     return (
         f"Prediction for {found.network}: {found.challenger} is better than "
-        f"{found.baseline} with a probability of {found.probability:.2f}. The predicted "
-        f"change of the utility is {_percent(found.change)} % "
+        f"{found.baseline} with a probability of {found.probability:.2f}. The utility (the "
+        f"score for the goal) is predicted to change by {_percent(found.change)} % "
         f"[{_percent(found.low)}, {_percent(found.high)}] "
         f"(90 % interval over {plural(found.networks, 'network')})."
     )

@@ -18,10 +18,10 @@ def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Fl
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of about `most` points, and of all points next to missing values.
+    """Return the indices of the points to keep: about `most`, plus those next to missing values.
 
-    The time is divided into intervals. The points kept are the first and the last point of each
-    interval and, for each column, the lowest and the highest point.
+    The time is divided into intervals. The first and the last point of each interval are kept, and
+    the lowest and the highest point of each column in the interval.
     """
     count = len(times)
     if count <= most or count == 0:

@@ -27,8 +27,8 @@ def plot_effect(
         axes: the axes.
         effect: the factor and the means.
         column: the quantity, a column of the table `flows`.
-        printed: numbers printed in a paper, each as a range, by algorithm and level; white diamonds
-        show them.
+        printed: ranges of the numbers that a paper prints, by algorithm and level. Each number is
+            drawn as a white diamond, and its range as a line.
     """
     means = effect.means[column]
     styles = styles_of(means)

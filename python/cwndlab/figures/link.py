@@ -25,10 +25,10 @@ _PANELS = ("capacity (Mbit/s)", "one-way delay (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration_ns: int) -> Path:
-    """Plot each direction in which a link limits the rate; return the path of the picture.
+    """Plot a saturated link in each direction with a rate limit; return the path of the picture.
 
     Raises:
-        LinkError: the suffix of the file name is unknown, or the link limits no rate.
+        LinkError: the suffix of the file name is unknown, or neither direction has a rate limit.
     """
     if out.suffix not in _ENDINGS:
         msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"

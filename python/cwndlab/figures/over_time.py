@@ -156,10 +156,10 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 
 
 def is_loss(event: str) -> bool:
-    """Return whether an event is a loss that the sender noticed: a fast recovery or a timeout.
+    """Return whether an event is the sender's reaction to a loss: a fast recovery or a timeout.
 
-    For events of the path (`queue_overflow`, `link_loss`), the result is False: each lost packet
-    causes such an event, but a sender reacts only once to all losses in a round trip.
+    The result is False for `queue_overflow` and `link_loss`, which occur on the path for each lost
+    packet. A sender reacts only once to all losses in a round trip.
     """
     return event in _NOTICED_LOSSES
 

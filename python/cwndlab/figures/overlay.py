@@ -37,8 +37,8 @@ def overlay_figure(
 ) -> Figure:
     """Plot congestion windows over the whole time; plots below enlarge the intervals of `zooms`.
 
-    `paper_label` is for a paper that labels its axis with a wrong unit. It is the label of a second
-    axis with the same numbers.
+    If a paper labels its axis with a wrong unit, pass the paper's label as `paper_label`. A second
+    y axis then shows the same numbers with this label.
     """
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)

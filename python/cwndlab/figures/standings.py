@@ -57,8 +57,8 @@ def plot_grouped_bars(
         axes: the axes.
         means: the intervals by algorithm and level.
         column: the column of the table `flows` that the axis shows.
-        printed: numbers printed in a paper, each as a range, by algorithm and level; white diamonds
-        show them.
+        printed: ranges of the numbers that a paper prints, by algorithm and level. Each number is
+            drawn as a white diamond, and its range as a line.
     """
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))

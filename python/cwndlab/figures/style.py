@@ -1,10 +1,10 @@
 """Define colours, line styles and markers of algorithms for all figures and reports.
 
-The hues come from Okabe and Ito (2008) and from Tol's "muted" set. The lightness is adjusted for
-two purposes: each colour is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1
-section 1.4.11), and colours that are often shown together are distinguishable with all types of
-colour vision. Tests check both properties. Dashes and markers also identify each algorithm, for
-print in grey and for colour-blind readers.
+The hues come from Okabe and Ito (2008) and from Tol's "muted" set. The lightness is adjusted so
+that each colour is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section
+1.4.11). Colours that are often shown together are distinguishable with all types of colour vision.
+Tests check the contrast and the distinguishability. Dashes and markers also identify each
+algorithm, for print in grey and for colour-blind readers.
 """
 
 import re

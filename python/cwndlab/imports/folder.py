@@ -231,12 +231,11 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Set each run's algorithm to the one in the file's name or, if none, in the file's content.
+    """Label each run with the algorithm in the file's name or, if none, in the file's content.
 
-    If the name and the content state different algorithms, the run is labelled with the one in the
-    name, and the column `sent_by` contains the one in the content. Because of `sent_by`, the data
-    are not attributed to the algorithm in the name, and one of the returned notes says so. A run
-    for which neither states an algorithm is moved from `runs` to `left_out`.
+    The column `sent_by` contains the algorithm in the content. If the content and the name state
+    different algorithms, the data are not attributed to the algorithm in the name, and a returned
+    note says so. If neither states an algorithm, the run is moved from `runs` to `left_out`.
     """
     notes = []
     for run in list(runs):
@@ -300,8 +299,8 @@ def _number(runs: list[_ImportedRun]) -> None:
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
     """Return the runs as a table in the format that studies use.
 
-    If file names state the repetition, all runs of a repetition have the same seed, so that
-    comparisons are paired.
+    If the file names state the repetition, its number is also the seed. All runs of a repetition
+    then have the same seed, so that comparisons are paired.
     """
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {

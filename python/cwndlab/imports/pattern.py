@@ -105,8 +105,8 @@ class NamePattern:
         """Find the files below a folder whose names match the pattern.
 
         Returns:
-            A dictionary from the path of each file to the fields in its name, sorted by path, and a
-            message about each file whose name matches but contains an invalid field.
+            A dictionary that maps the path of each file to the fields in its name, sorted by path.
+            A list with a message about each matching file name that contains an invalid field.
 
         Raises:
             MeasurementError: the folder does not exist, or contains no file that matches.

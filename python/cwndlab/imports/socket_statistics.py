@@ -68,10 +68,10 @@ def read_socket_statistics(
 
     Args:
         file: the log.
-        warm_up_s: length of the warm-up at the beginning of each connection, which rates and means
-            exclude.
-        smallest_share: connections that carried less than this share of the data of the largest
-            connection are left out.
+        warm_up_s: length of the warm-up at the beginning of each connection; rates and means
+            exclude the warm-up.
+        smallest_share: fraction of the largest connection's data; connections that carried less
+            are left out.
 
     Raises:
         MeasurementError: the log contains no times, or no connection that carried data.

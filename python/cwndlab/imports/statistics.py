@@ -34,8 +34,8 @@ def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
     Counts include the warm-up; rates and means do not.
 
     Args:
-        pieces: function that returns the series from its beginning, in pieces; each piece begins
-            with the last sample of the previous piece.
+        pieces: function that returns the whole series in pieces. The first sample of each piece
+            repeats the last sample of the previous piece.
         warm_up_s: length of the warm-up at the beginning of the series.
     """
     life = _Life()

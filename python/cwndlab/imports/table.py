@@ -74,8 +74,8 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a table with samples of one flow, line by line.
 
     Raises:
-        MeasurementError: the time column or the data column is missing, or a line contains no
-            numbers.
+        MeasurementError: the time column or the data column is missing; a line contains no time or
+            a value that is not a number; or the table contains fewer than two samples.
     """
     # Lines may end as on any operating system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
@@ -115,8 +115,8 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """The variable of each column with a known name; each key is a column's position in the file,
-    counted from 0. Of all other columns, only the one at `mss_at` is read."""
+    """Maps the position of each column with a known name, counted from 0, to the column's variable.
+    Only these columns and the column at `mss_at` are read."""
     mss_at: int | None = None
 
     @classmethod

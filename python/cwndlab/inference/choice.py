@@ -1,14 +1,15 @@
 """Infer from a measurement the probability of each family of links.
 
-Each point represents a link.  The points of each family are sampled as described in
-`cwndlab.inference.importance`.  All families use the same summary statistics and the same distance:
-the difference of each statistic from the measurement, divided by the standard deviation of the
-statistic over runs on one link.
+Each point represents a link.  `cwndlab.inference.importance` describes how the points of a family
+are sampled.  To compare families, all of them use the same summary statistics and the same distance
+from the measurement.  In this distance, the difference of each statistic is divided by the standard
+deviation of the statistic over runs on one link.
+
 The probability of each family is computed from the importance weights of the points near the
-measurement; a local logistic regression corrects for the remaining distance (Beaumont, in
+measurement.  A local logistic regression corrects for the remaining distance (Beaumont, in
 Matsumura, Forster and Renfrew, Simulations, Genetics and Human Prehistory, 2008; Fagundes and
-others, Proceedings of the National Academy of Sciences 104, 2007).  The prior probability of all
-families is the same.
+others, Proceedings of the National Academy of Sciences 104, 2007).  All families have the same
+prior probability.
 """
 
 from __future__ import annotations

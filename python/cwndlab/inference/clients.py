@@ -1,11 +1,11 @@
 """Group the clients of a server into weighted classes, from a log of the server's connections.
 
-A log of periodic snapshots contains long connections more often than short ones.  In a log of
-length W with snapshots at intervals D, the probability that the log contains a connection of
-length L is proportional to W + L if L exceeds D, and to W L / D otherwise.  Each connection is
-weighted by the inverse of this probability (Horvitz and Thompson, Journal of the American
-Statistical Association 47, 1952).  Connections are grouped by shortest round-trip time and
-goodput.
+A log of periodic snapshots contains long connections more often than short ones.  Let W be the
+length of the log, D the interval between snapshots, and L the duration of a connection.  The
+probability that the log contains the connection is proportional to W + L - D if L exceeds D, and
+to W L / D otherwise.  Each connection is weighted by the inverse of this probability (Horvitz and
+Thompson, Journal of the American Statistical Association 47, 1952).  Connections are grouped by
+minimum round-trip time and goodput.
 """
 
 from __future__ import annotations

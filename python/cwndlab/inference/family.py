@@ -1,11 +1,12 @@
 """Represent a family of links by the prior ranges of the links' parameters.
 
 A point of a family is a vector in the unit cube with one coordinate for each parameter. The prior
-of each coordinate is uniform: the prior of a parameter is uniform over its range, on a linear
-scale if the parameter is marked as linear, otherwise on a logarithmic scale. The ranges of rates
-and round-trip times follow from the measurement: the rate of a link cannot be lower than the
-measured goodput, and no measured round-trip time can be shorter than the round-trip time of the
-path.
+of each coordinate is uniform. Therefore, the prior of a parameter is uniform over its range. The
+scale of the range is linear if the parameter is marked as linear, and logarithmic otherwise.
+
+The ranges of rates and round-trip times follow from the measurement. The rate of a link cannot be
+lower than the measured goodput. The round-trip time of the path cannot be longer than the measured
+minimum.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LONGEST_S = 120.0
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 
-On each of these links, the flow is simulated with its own algorithm and with every other one.
+On each of these links, the flow's own algorithm and all algorithms to compare are simulated.
 """
 HOST_DELAY_MS = 1.0
 """Delay, in ms, that the measuring computers themselves cause.
@@ -40,12 +40,13 @@ the kernel's emulated links with a policer, although they had hardly any queue
 (docs/notes/2026-11-inference.md).
 """
 _GOODPUT_MARGIN, _DELAY_MARGIN = 0.05, 0.2
-"""Amounts, as differences of logarithms, by which each end of the intervals of goodput and of delay
-is moved outwards if no link explains the measurement. They were chosen with the simulated
-measurements of seeds 701 and 509 (docs/notes/2026-11-inference.md)."""
+"""Widening of the intervals of goodput and of delay if the links do not explain the measurement.
+Each end of an interval moves outwards by this difference of logarithms. The values were chosen with
+the simulated measurements of seeds 701 and 509 (docs/notes/2026-11-inference.md)."""
 _LEAST_MBIT_S, _SHORT_MS = 0.01, 5.0
-"""Values that prevent huge ratios of very small numbers: the lower limit of a goodput in Mbit/s,
-and a delay in ms that is added to both delays of a ratio."""
+"""Values that prevent huge ratios of very small numbers. `_LEAST_MBIT_S` is the lower limit of a
+simulated goodput. `_SHORT_MS` is added to the measured and to the simulated delay before one is
+divided by the other."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _FIRST_OF_UNCORRECTED = 3_000_000
@@ -108,9 +109,9 @@ class Fit:
         """Simulate each algorithm alone on the same links; return all goodputs and delays.
 
         If the links explain the measurement, a regression corrects the results for the difference
-        between the simulated and the measured statistics of the flow. Otherwise, the results are
-        computed relative to the measured algorithm on the same links, because the true goodput and
-        delay of the measured algorithm are known.
+        between the simulated and the measured statistics of the flow. If the links do not explain
+        the measurement, the results are scaled instead. The scaled results of the measured
+        algorithm equal its measured goodput and delay.
         """
         correct = self._adjusted if self.check.is_explained else self._relative
         goodput, delay, bases = {}, {}, []
@@ -147,9 +148,11 @@ class Fit:
         return np.exp(rates), np.expm1(np.maximum(delays, 0))
 
     def _relative(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
-        """Scale predictions by the error of the simulation for the measured algorithm.
+        """Scale predictions so that those for the measured algorithm equal the measurement.
 
-        The factor is the measured result of this algorithm, divided by its simulated result.
+        The factor is the measured result of this algorithm, divided by its simulated result on the
+        same link. Delays stay unchanged if no 95th percentile of unsmoothed round-trip times was
+        measured.
         """
         flow = self.flows[0]
         own_goodput, own_delay, _ = self._simulated(flow.algorithm)

@@ -1,14 +1,16 @@
 """Infer parameters from simulations by sequential importance sampling with a learned distance.
 
 Each round draws points, simulates them and adds them to the points of earlier rounds.  The weight
-of a point is its prior density, divided by the density of the mixture of all proposals so far
-(Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
-distance from the measurement.  To compute the distance, a regression over the points near the
-measurement estimates parameters from the statistics of the point and from those of the measurement;
-the distance is the difference between the two estimates (semi-automatic summaries: Fearnhead and
-Prangle, Journal of the Royal Statistical Society B 74, 2012).  The kernel's width shrinks from
-round to round.  Finally, a local regression corrects for the remaining distance (Beaumont, Zhang
-and Balding, Genetics 162, 2002).
+of a point is the product of a ratio and a kernel.  The ratio is the point's prior density, divided
+by the density of the mixture of all proposals so far (Cornuet et al., Scandinavian Journal of
+Statistics 39, 2012).  The kernel is a function of the point's distance from the measurement; its
+width shrinks from round to round.
+
+The distance is learned: a regression over the points near the measurement estimates parameters from
+statistics.  The distance is the difference between the estimates for the point and for the
+measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the Royal Statistical
+Society B 74, 2012).  Finally, a local regression corrects for the remaining distance (Beaumont,
+Zhang and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Number of simulated points in the first round and in each later round, and number of rounds.
-These numbers apply to each family of links."""
+"""Numbers that `infer` uses: `FIRST` simulated points in the first round, `LATER` in each later
+round, and by default `ROUNDS` rounds."""
 _NEAR = 160
 """Number of points near the measurement that get a weight above 0. The final adjustment, which is a
 regression, uses only these points."""
@@ -245,9 +247,9 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return how far the parameters estimated for each point are from those for the measurement.
+    """Return the difference between the estimates for each point and for the measurement.
 
-    The estimates come from a regression on the statistics. The unit of the distance is the
+    A regression estimates the parameters from the statistics. The unit of the difference is the
     standard error of the regression.
     """
     features = _features(numbers, measured)
@@ -275,11 +277,10 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
     """Return, for each feature, the difference that the regression must leave uncorrected.
 
-    A regression is not valid where there are no points. If the measurement is farther from the mean
-    of the points than every point is, the regression therefore moves the points only a part of the
-    way from the mean to the measurement: the distance from the mean to the farthest point. The
-    result is the rest of the way; it is 0 if a point is at least as far from the mean as the
-    measurement is.
+    A regression is not valid where there are no points. If the measurement is farther from the
+    points' mean than the farthest point, the correction therefore covers only the distance of the
+    farthest point. The result is the rest of the difference between the mean and the measurement.
+    If a point is at least as far from the mean as the measurement, the result is 0.
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))

@@ -1,13 +1,15 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-The regret is computed for each flow that could be measured. Each link of a fit is in turn assumed
-to be the true link. Measuring the flow would reveal the goodput and queueing delay of the flow's
-algorithm on the true link. All other links are then weighted: the more similar the algorithm's
-goodput and delay on a link are to the revealed values, the larger is the link's weight. After the
-measurement, a user would choose the algorithm that is best for the weighted links. The regret is
-the loss of power of this choice compared with the best algorithm for the true link; power is
-goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979). The expected
-regret is the mean regret over all assumed true links.
+The expected regret is computed for each flow that could be measured:
+
+1. One link of a fit is assumed to be the true link. A measurement of the flow would reveal the
+   goodput and queueing delay of the flow's algorithm on this link.
+2. Each other link gets a weight. The weight is large if the algorithm's goodput and delay on the
+   link are similar to the revealed values.
+3. A user would choose the algorithm that is best for the weighted links. The regret is the relative
+   loss of power of this algorithm, compared with the best algorithm for the true link. Power is
+   goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
+4. The expected regret is the mean regret over all links of the fit as the true link.
 """
 
 from __future__ import annotations
@@ -78,12 +80,12 @@ def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurem
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the expected regret if each link uses the algorithm that is best for similar links.
+    """Return the mean loss of power if each link uses the algorithm that is best for similar links.
 
-    The regret is the mean loss of power, compared with the best algorithm for each link. Power is
-    goodput divided by the 95th percentile of the round-trip time. `loss` has a row for each
-    algorithm and a column for each link. Entry (i, j) of `likeness` is the similarity of the links
-    i and j.
+    Args:
+        loss: relative loss of power, compared with the best algorithm for the link, with a row for
+            each algorithm and a column for each link.
+        likeness: matrix whose entry (i, j) is the similarity of the links i and j.
     """
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T

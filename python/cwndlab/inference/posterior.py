@@ -22,9 +22,9 @@ LEVEL = 0.9
 UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
-The limit is below 1 because the measurement is compared with simulations that were selected for
-being near it, which makes the excess smaller. In a test with 60 simulated wired links of the
-assumed family, no excess was above 0.87 (docs/notes/2026-11-inference.md).
+The measurement is compared with simulations that were selected because they are near it. This
+selection makes the excess smaller; therefore, the limit is below 1. In a test with 60 simulated
+wired links of the assumed family, no excess was above 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement that needs a larger factor is
@@ -32,12 +32,11 @@ refused."""
 _CONSIDERED = 0.05
 """Probability below which a family is not considered as an explanation of a measurement."""
 _LEAST_TYPICAL = 1.0
-"""Lower limit, in standard deviations, of the value by which a measurement's distance is divided.
+"""Lower limit, in standard deviations, for the 95th percentile of the simulations' distances.
 
-This value is the 95th percentile of the simulations' distances. To compute distances, the standard
-deviation of each statistic is assumed to be at least `least_chance`. If the simulations differ by
-much less, their distances are near 0; without the limit, even a near measurement would seem far
-away.
+A measurement's distance is divided by this percentile. To compute distances, the standard deviation
+of each statistic is assumed to be at least `least_chance`. If the simulations differ by much less,
+the percentile is near 0. Without the lower limit, even a near measurement would seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -167,12 +166,11 @@ class Posterior:
     def check(self) -> Check:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
-        The measurement is compared both with the simulations near it and with new simulations on
-        the inferred links; the returned `excess` is the larger of the two deviations. For the first
-        of the two, the measurement is compared with the nearby simulations of each family
-        separately, and the smallest deviation of any family is used: otherwise, simulations of
-        several families could together look like an explanation, although no family explains the
-        measurement.
+        There are two checks. The first compares the measurement with the simulations near it,
+        separately for each family, and takes the family with the smallest deviation. (A mixture
+        of families could look like an explanation although no single family is one.) The second
+        check compares the measurement with new simulations on the inferred links. The returned
+        `excess` is the larger of the two deviations.
         """
         measured = np.array(list(self.measured.values()))
         nearby = [
@@ -201,11 +199,12 @@ class Posterior:
         )
 
     def distance(self) -> float:
-        """Return the median distance of new simulations on these links from the measurement.
+        """Return the median distance between the measurement and new simulations on these links.
 
-        The unit is the spread of each statistic over the simulations near the measurement. This
-        unit is the same with and without the correction of the links' parameters, so the two
-        distances can be compared. The distance is infinite if most of the new simulations failed.
+        Each statistic is measured in units of its spread over the simulations near the measurement.
+        The regression that corrects the links' parameters does not change these units. Distances
+        with and without the correction can therefore be compared. The distance is infinite if most
+        of the new simulations failed.
         """
         least = [least_chance(name) for name in self.measured]
         spread = np.maximum(self._near(self.members).std(axis=0), least)
@@ -243,9 +242,9 @@ class Posterior:
 def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, float]:
     """Compare the measurement with the simulations near it; return a ratio and a fraction.
 
-    The ratio is the distance of the measurement from the simulations, divided by the 95th
-    percentile of the distances of single simulations from the other simulations. The fraction
-    tells how many of the simulations are at least as far from the others as the measurement is.
+    Both are computed from distances to the median of the simulations. The ratio is the distance of
+    the measurement, divided by the 95th percentile of the distances of single simulations. The
+    fraction is the share of simulations that are at least as far away as the measurement.
     """
     halves = near[::2], near[1::2]
     own, strange = [], []
@@ -262,11 +261,10 @@ def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, flo
 def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
     """Return the distance of the measurement from new simulations on the inferred links.
 
-    The distance is divided by the 95th percentile of the distances of single new simulations from
-    the other new simulations. The links of the new simulations have the parameters that the
-    regression corrected, so this distance shows whether the correction was valid. The simulations
-    near the measurement cannot show this, because their links have the parameters before the
-    correction.
+    The distance is divided by the 95th percentile of the distances between a single new simulation
+    and all others. It shows whether the regression corrected the links' parameters validly, because
+    the new simulations use the corrected parameters. The simulations near the measurement used the
+    parameters before the correction.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):
@@ -280,7 +278,10 @@ def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
 
 
 def _strangeness(numbers: Floats, near: Floats, least: Floats, shrunk: float) -> Floats:
-    """Return each simulation's Mahalanobis distance from the median of nearby simulations.
+    """Return the Mahalanobis distance of each row of `numbers` from the median of `near`.
+
+    A row contains the statistics of one simulation or of the measurement. The distance is divided
+    by the square root of the number of statistics.
 
     The square of `least` is added to the variance of each statistic, so that no statistic has a
     standard deviation below `least`. Correlations are shrunk towards 0, because the number of

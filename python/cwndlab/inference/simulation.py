@@ -25,8 +25,8 @@ _BATCH = 5
 """Number of simulations that a thread runs one after the other. If batches were longer, idle
 processors would wait for the last batch at the end of each round."""
 _GLANCE_S = 3.0
-"""Duration in seconds of a short first simulation of each link, which shows whether the link is
-much faster than the measured link. A link that is much faster is not simulated further."""
+"""Duration in seconds of a short first simulation of each link. If it shows that the link is much
+faster than the measured link, the link is not simulated further."""
 _LONG_ENOUGH = 5
 """A short first simulation is run only if the whole duration is at least this many times
 `_GLANCE_S`."""
@@ -50,7 +50,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulation of flows, alone or with the competing flows that a family of links defines.
+    """Simulation of one flow on each link; a family of links can add competing flows.
 
     `duration_s` is the duration of the measurement, `jobs` the number of parallel simulations, and
     `interval_s` the time between two samples of the measurement.

@@ -1,8 +1,7 @@
 """Compute summary statistics of a flow, in the same way for measurements and simulations.
 
-Most statistics are logarithms; some of these are multiplied by 0.25 or 0.5.  The other statistics
-are correlations, a ratio and a slope.  The fit leaves out statistics that are missing from the
-measurement.
+Most statistics are logarithms, some of them multiplied by 0.25 or 0.5.  The fit leaves out
+statistics that are missing from the measurement.
 """
 
 from __future__ import annotations
@@ -96,10 +95,10 @@ _CHANCE = {
         0.05,
     ),
 }
-"""Maps the name of a statistic to a lower limit of its standard deviation over runs on one link.
+"""Maps the name of a statistic to the least standard deviation that is assumed for it.
 
-Some statistics depend on a few rare events, such as a single timeout. Such an event is not
-surprising in a measurement, even if it happens on none of a hundred simulated links.
+Some statistics depend on a few rare events, such as a single timeout. A measurement with such an
+event is not surprising, even if the event happens in none of a hundred simulations.
 """
 
 LOSSES = ("recovery", "timeout")
@@ -108,10 +107,9 @@ DISORDER = "disorder"
 """Event in which a first duplicate ACK reaches the sender, a sign of loss or reordering."""
 LEAST_SECONDS = 8
 _LATE_S = 0.02
-"""Largest delay, in s, of a sample of a program that reports once a second.
+"""Tolerance, in s, for late samples of programs that report once a second.
 
-A sample that is delayed by at most this time belongs to the one-second interval that has just
-ended.
+A sample that is at most this late belongs to the one-second interval that has just ended.
 """
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3

@@ -24,9 +24,8 @@ _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 _LEAST_OF_SHORTEST, _LEAST_OF_SMOOTHED = 0.6, 0.1
 """Lower limits of a link's round-trip time, as fractions of the measured minimum. The second limit
-applies if only smoothed samples were measured. A smoothed sample is an average over many packets;
-if most of these packets waited in a queue, even the smallest average is far above the round-trip
-time of the empty link."""
+applies if only the smoothed round-trip time was measured. If most packets waited in a queue, even
+the smallest smoothed value is far above the round-trip time of the empty link."""
 
 # Each of the lower limits of loss, jitter and variation is far below the value that is negligible,
 # so that more than a third of the wires have none. Otherwise, a plain wire would be less probable

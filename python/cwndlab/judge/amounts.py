@@ -36,9 +36,9 @@ def change(bounds: Bounds) -> str:
 
 
 def given(low: float, high: float) -> str:
-    """Return a range of prices of delay as text, such as "3.4 % to 12 %".
+    """Return a range of prices of delay (see `Goal.price`) as text, such as "3.4 % to 12 %".
 
-    The text states the share of throughput that a user would give up in order to halve the delay.
+    Each price is expressed as the share of throughput that a user would give up to halve the delay.
     """
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"

@@ -110,8 +110,8 @@ def answers(
     Return None if there are no results. If `goal` is None, choose a default goal that fits the
     quantities measured in the first setting. The evidence in `knowledge` concerns the whole study.
     Therefore, if there are several settings, the decision for a single setting does not use it.
-    Decisions for simulated networks also state how often earlier advice for the same class of
-    networks agreed with measurements.
+    The decision for a simulated network also states the record of earlier advice: how often it
+    agreed with measurements on networks of the same class, such as LTE.
     """
     if results.flows().is_empty():
         return None
@@ -192,9 +192,9 @@ def answer_together(
 ) -> Decision | None:
     """Decide which algorithm is best for all network settings combined.
 
-    Each setting is treated as a class of users. Return None if there is only one setting, if the
-    settings compare different algorithms, or if `knowledge` contains weights for classes that are
-    not exactly these settings.
+    Each setting is treated as a class of users. Return None if there is only one setting, or if the
+    settings compare different algorithms. Also return None if the classes that have a weight in
+    `knowledge` are not exactly these settings.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -235,10 +235,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return the results of runs in which a flow of the recommended algorithm shares the link.
-
-    The other flows on the link are flows of CUBIC or of the recommended algorithm.
-    """
+    """Return how flows of the recommended algorithm coexist with CUBIC and with each other."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()

@@ -49,8 +49,8 @@ class Comparison:
     """Maps each compared algorithm to the numbers that identify its flows (the column `flow`)."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Maps each name such as "bbr (sent by cubic)" to the algorithm that the study names, here
-    `bbr`. Such a name states that another algorithm, here `cubic`, sent the data."""
+    """Maps a name such as "bbr (sent by cubic)" to the algorithm that the study requested, `bbr`.
+    The name says that `cubic` sent the data instead."""
     is_per_flow: bool = False
     """True if the number of flows differs between algorithms or runs. Sums over flows, such as the
     goodput, are then divided by the number of flows."""

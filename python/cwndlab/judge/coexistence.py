@@ -4,13 +4,14 @@
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
 metric when the flow runs alone. If higher values are better, harm is (alone - beside) / alone. If
 lower values are better, harm is (beside - alone) / beside. The harm that a flow suffers from
-another flow of the same algorithm is called *accepted*; any additional harm is called *excess*. A
-negative harm is a benefit. In the paper's formula, it can lie arbitrarily far below -1. Therefore,
-a benefit is computed differently: `alone` and `beside` are exchanged in the formula, and the sign
-is reversed. All values then lie between -1 and 1.
+another flow of the same algorithm is called *accepted*; any additional harm is called *excess*.
 
-Each run with competition is compared with runs in which a flow sends alone, with the same random
-seed. Each value is a mean over repetitions with its confidence interval.
+A negative harm is a benefit. The paper's formula gives benefits arbitrarily far below -1. To keep
+all values between -1 and 1, `alone` and `beside` are exchanged in the formula for a benefit, and
+the sign is reversed.
+
+Each run with competition is compared with runs that have the same random seed, but no competing
+flows. Each value is a mean over repetitions, with its confidence interval.
 """
 
 from __future__ import annotations

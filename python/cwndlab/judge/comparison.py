@@ -1,13 +1,13 @@
 """Convert results into comparisons of algorithms, with one value for each repetition.
 
-The compared items are the *contestants*. Contestants are the levels of the factor `variant` if
-the study has this factor (for example, the variants of a paper), otherwise the algorithms. A
-*cell* is one combination of the levels of all other factors of the study. Within a cell, runs of
-the same repetition form a pair; if these runs also have the same seed, they had the same channel.
+The *contestants* are what is compared: usually the algorithms. If the study has the factor
+`variant`, such as the variants of a paper, they are the levels of this factor. A *cell* is one
+combination of the levels of all other factors. Within a cell, runs of the same repetition form a
+pair. If these runs also have the same seed, their random channel was identical.
 
-A contestant's value in a run is computed from the contestant's own flows in the direction of the
-study: goodput and retransmissions are summed over these flows, and round-trip times are averaged.
-Flows in the opposite direction are ignored.
+A contestant's value in a run is computed from its own flows in one direction of the data, usually
+the study's. Goodput and retransmissions are summed over these flows, and round-trip times are
+averaged. Flows in the opposite direction are ignored.
 """
 
 from collections.abc import Iterable, Sequence
@@ -84,8 +84,8 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test, with a column `contestant` for the algorithm or variant.
 
-    If `direction` is opposite to the study's, only flows whose sender ran the algorithm under test
-    are returned.
+    If `direction` is not the direction of the study, omit flows whose sender did not run the
+    algorithm under test.
     """
     if flows.is_empty():
         return flows

@@ -1,21 +1,19 @@
 """Decide which algorithms are recommended for a goal, and how certain the recommendation is.
 
-This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three
-probabilities describe the certainty of a decision. These probabilities are never combined into one
-probability:
+This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three separate
+probabilities describe how certain it is that the first recommended algorithm is right:
 
-- *repeatable*: the probability that a new experiment on this link would again recommend the same
-  algorithm (the first one, if several are recommended), alone or with other algorithms. The new
-  experiment has the same number of repetitions, but other random seeds. With more repetitions, this
-  probability approaches 1, even if the simulated link resembles no real network. Therefore, a high
-  value alone does not make a decision certain.
-- *robust*: the probability that this algorithm is nearly the best (within the indifference zone) on
-  similar networks, whose properties are drawn from the declared ranges.
+- *repeatable*: the probability that a new experiment on this link would recommend the algorithm
+  again, alone or with others. The new experiment has the same number of repetitions, but other
+  random seeds. With more repetitions, this probability approaches 1, even if the simulated link
+  resembles no real network. Therefore, a high value alone does not make a decision certain.
+- *robust*: the probability that the algorithm is nearly the best (within the indifference zone) on
+  similar networks. Their uncertain properties are drawn at random from ranges.
 - *reality*: the fraction of cases in which advice for this class of networks agreed with
   measurements of real networks.
 
-`sure` is the lowest of the three probabilities. If *reality* is unknown, it is ignored; if
-*repeatable* or *robust* is unknown, `sure` is None.
+`sure` is the lowest of the three probabilities. An unknown *reality* is ignored. If *repeatable* or
+*robust* is unknown, `sure` is None.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def compare_directions(
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
     """Return a sentence on how much goodput varies between places, or "" for a single place.
 
-    The places are compared in those settings of `comparisons` that differ from the setting of
-    `comparison` only in the place.
+    Only those `comparisons` count whose network setting equals that of `comparison`, apart from the
+    place.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -1,10 +1,11 @@
 """Compute how a factor of a study affects each algorithm: means at each level of the factor.
 
-In a study of several rates and delays, every rate is combined with several delays. The *effect* of
-the rate consists of the mean results at each rate, over those delays that were run at every rate.
-(In a factorial design, the differences between these means are called the main effect.) Runs of the
-same repetition can use the same random numbers, whereas different repetitions are independent. The
-means are therefore computed in each repetition, and their intervals over the repetitions.
+Suppose that a study combines every rate with several delays. The *effect* of the rate is then the
+mean result at each rate. The mean covers only the delays that were run at every rate. (In a
+factorial design, the differences between these means are called the main effect.)
+
+Different repetitions are independent, but runs of the same repetition can use the same random
+numbers. Means are therefore computed within each repetition, and intervals over the repetitions.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def _balanced(
 ) -> list[list[Comparison]]:
     """Return, for each level of a factor, the network settings with this level.
 
-    A setting is included only if its levels of the other factors were run together with every level
-    of this factor.
+    Each combination of the other factors' levels is included only if it was run with every level of
+    this factor.
     """
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def is_safer_elsewhere(decision: Decision) -> bool:
     """Return whether similar networks need another algorithm than the link itself.
 
-    This is the case if, by mean utility on similar networks, another algorithm is clearly better
-    than the algorithm that is recommended first for the link.
+    That is, on similar networks, the mean utility of another algorithm is clearly higher than that
+    of the first algorithm recommended for the link.
     """
     networks, first = decision.networks, decision.first
     if networks is None or first is None:

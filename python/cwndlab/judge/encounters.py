@@ -213,8 +213,8 @@ def network_of(
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
     """Return the run (encounter) in which two groups of flows compete.
 
-    If the groups differ only in their number of flows, the smaller group is the candidate's.
-    Therefore, equal encounters have the same name.
+    If the groups differ only in their number of flows, the smaller group is the candidate's. For
+    example, 1 against 16 flows of CUBIC and 16 against 1 are one encounter with one name.
     """
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
@@ -226,8 +226,8 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 def alone(algorithm: str, mix: Mix) -> Encounter:
     """Return the run in which one flow of `algorithm` sends alone.
 
-    The queue has the size in `mix`. The flow has the round-trip time and the user of the
-    neighbour's flows.
+    The flow runs under the conditions that `mix` defines for the neighbour's flows: queue size,
+    round-trip time and user.
     """
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)

@@ -46,7 +46,7 @@ class DrawnKey:
 class DrawnNetwork:
     """A randomly drawn network: one random value for each uncertain key of the link.
 
-    For a population, a draw consists of one network for each class of users.
+    For a population (several weighted classes of users), it consists of one network for each class.
     """
 
     keys: Mapping[str, float | str]
@@ -134,9 +134,9 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -> tuple[Turn, ...]:
     """Return the network properties that change the recommendation, with break-even values.
 
-    Beyond the break-even value of a property, another algorithm is better than `safest`, the
-    algorithm with the highest mean utility. The property for which changing the algorithm gains the
-    most utility comes first.
+    `safest` is the algorithm with the highest mean utility. Beyond the break-even value of a
+    property, another algorithm is better. The properties are ordered by the utility that changing
+    the algorithm gains, the largest first.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys

@@ -1,8 +1,9 @@
 """Find each number in the description of a link, and the study keys that change the number.
 
-A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
-(`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`). For
-these keys, the study has to replace the whole list or table; `Figures` finds this list or table.
+A study usually changes a number of a preset by the path of its key. There are two exceptions: keys
+inside a list (`background.0.users`), and keys inside a table that has a key `kind`
+(`interference.share`). There, the study must replace the whole list or table. `Figures` finds the
+value to replace.
 """
 
 from __future__ import annotations
@@ -115,10 +116,10 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many parts of a path lead to the value that a study must replace as a whole.
+        """Return how many parts at the start of a path name the value that a study must replace.
 
-        This value is the first list, or the first table with a key `kind`, on the path. If the path
-        contains neither, the value is the number at the end of the path.
+        This value is the first list, or the first table with a key `kind`, on the path. Without
+        such a list or table, the whole path counts, because the study can replace the number alone.
         """
         if parts[0] != "link":
             return len(parts)

@@ -1,8 +1,8 @@
 """Find the keys of a network description whose values are uncertain, and their ranges.
 
-The ranges of a link come from its preset, if the preset defines ranges for its assumed values;
-otherwise, they come from `data/ranges.toml`. `data/ranges.toml` also contains ranges for the
-duration of a run, for TCP stacks and for queueing disciplines of the hosts.
+A preset can define ranges for its assumed values. Ranges for all other links are in
+`data/ranges.toml`, which also contains ranges for the duration of a run, for TCP stacks and for
+queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -131,8 +131,7 @@ def keys_of(
 
     Raises:
         FieldError: the preset does not exist, or its keys contradict the keys of the link.
-        LinkError: a range of the preset lacks a bound, or its bounds are not two numbers in
-            ascending order with the same unit; the message names the preset and the range.
+        LinkError: a range of the preset is not valid; the message names the preset and the range.
     """
     try:
         preset = load_preset(link.preset, folder) if link.preset else None
@@ -177,11 +176,13 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
-    """Return the uncertain key that a range describes; errors name the file `place`.
+    """Return the uncertain key that a range describes.
+
+    `place` is the preset or file of the range, for error messages.
 
     Raises:
-        LinkError: the range lacks a bound, or its bounds are not two numbers in ascending order
-            with the same unit.
+        LinkError: the range has neither choices nor two bounds, or its bounds are not two numbers
+            in ascending order with the same unit.
     """
     if span.choices:
         return Key(name, span.basis, choices=span.choices)
@@ -218,8 +219,8 @@ def _keys_of_any(
 ) -> Iterator[Key]:
     """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    A queue size or loss rate in the description of the link is treated as an estimate; only values
-    in `given` are known.
+    A queue size or loss rate that the link sets is only an estimate, unless `given` contains its
+    path.
     """
     for name, span in common.items():
         if isinstance(span, Range):

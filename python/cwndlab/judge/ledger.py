@@ -1,10 +1,10 @@
 """Read and merge ledgers: lists of registered predictions and their outcomes.
 
 A ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
-prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
-twice counts once. Two different outcomes of the same prediction are an error, because merging
-would lose one of the outcomes. The package contains a ledger of predictions that were compared
-with published measurements (`data/public-ledger.jsonl`).
+prediction identifies its line. Ledgers can therefore be published and merged: a line that occurs
+twice counts once. Two different outcomes of the same prediction are an error, because merging would
+lose one of them. The package contains a ledger of predictions that were compared with published
+measurements (`data/public-ledger.jsonl`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
     Args:
         path: the file of the ledger.
         more: the entries to add.
-        name: name of the file or trial from which the entries to add come.
+        name: the file or trial that supplies these entries; used in error messages.
 
     Raises:
         ResultsError: the ledger is damaged, or states another outcome of the same prediction; the

@@ -1,9 +1,9 @@
 """Compute how well the predictions in a ledger agree with the outcomes.
 
-A *question* is a network and a goal. The entries of a question compare one or more challengers with
-the same baseline. Therefore, the entries also rank all these algorithms, both as predicted and as
-measured. *Regret* is the utility of the best algorithm minus the utility of the algorithm that the
-predictions recommend.
+A *question* is a network and a goal. Each entry of a question compares one challenger with the
+baseline, which is the same in all its entries. Together, the entries rank all algorithms of the
+question: once by predicted utility, once by measured utility. *Regret* is the measured utility lost
+by using the algorithm that is predicted to be the best.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
 following the predictions instead of using the best algorithm."""
 LEAST_TAU = 0.6
-"""Smallest acceptable median, over questions, of Kendall's tau between the predicted and the
-measured order of algorithms; tau is 1 if both orders are equal."""
+"""Smallest acceptable median of Kendall's tau over all questions (network and goal). Tau compares
+the predicted order of algorithms with the measured order; it is 1 if the orders are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,10 @@ class Score:
 
     @property
     def gap(self) -> float | None:
-        """Largest difference between predicted and observed share of successes in any one bin.
+        """Largest difference between mean predicted probability and observed success rate in a bin.
 
-        A bin is an interval of predicted probabilities.
-
-        Bins with fewer than ten comparisons are ignored. None if no bin remains.
+        A bin is an interval of predicted probabilities. Bins with fewer than ten comparisons are
+        ignored. None if no bin remains.
         """
         return None if self.worst is None else abs(self.worst.gap)
 
@@ -127,12 +126,13 @@ def share_lost(regret: float) -> float:
 def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
     """Return 1 if the challenger was better, 0 if it was worse, 0.5 for a tie, None if unknown.
 
-    The outcome of a trial is unknown if the interval of the measured change contains 0. Published
-    measurements often state no interval, so their outcome is the sign of the change.
+    If the confidence interval of a trial's measured change contains 0, the outcome is unknown.
+    Published measurements often state no interval, so their outcome is the sign of the change.
 
     Args:
         entry: the entry of a ledger.
-        decided_only: whether the rule for trials also applies to published measurements.
+        decided_only: treat a published measurement like a trial: if its interval contains 0, the
+            outcome is unknown.
     """
     if entry.harm:
         return 0.0
@@ -233,10 +233,11 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a number by which challengers can be ordered: the measured change, if it is known.
+    """Return a number by which challengers are ordered; a higher number is better.
 
-    Otherwise, the number is computed from the rank. The baseline has the number 0, so challengers
-    with a positive number are better than the baseline. Return None if nothing is known.
+    The number is the measured change. If only the challenger's rank is known, the number is
+    computed from the rank: positive if the challenger is better than the baseline, else negative.
+    Return None if neither the change nor the rank is known.
     """
     if entry.change is not None:
         return entry.change.estimate

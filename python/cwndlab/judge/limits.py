@@ -1,29 +1,28 @@
 """Determine the fraction of time for which each cause limited the rate of a flow.
 
 The endpoint's clocks measure, to the nanosecond, the time for which the *receive window*, the
-*send buffer* or an idle application limited the flow (Linux has the same clocks in
-`tcp_info`). For the rest of the time, each sample of the time series is assigned to a cause:
+*send buffer* or an idle application limited the flow. Linux has the same clocks in `tcp_info`. For
+the rest of the time, each sample of the time series is assigned to one cause. The congestion window
+is *full* if about as much data is in flight as it allows.
 
-- *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
-- *application*: less data is in flight than the window allows, and no other cause limits the flow.
-  If the application always has data, it waits for space in the send buffer, and this time is
-  assigned to *send buffer* (the endpoint's clock for the send buffer does not measure such waiting
-  if segments leave one by one as the application writes them, that is, without segmentation
-  offload);
-- *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
-  so the algorithm limits the window because of something other than loss, such as delay;
-- *host queue*: one of three conditions holds: the window is full and stops growing because the
-  sender's own host refuses a segment; more packets wait in the host than at the link; or packets
-  wait in the host while less is in flight than the window allows, because TCP Small Queues makes
-  TCP wait for its host;
+- *pacing*: the window is not full, and data is sent at the pacing rate;
+- *application*: the window is not full, and no other cause limits the flow. If the application
+  always has data, it waits for space in the send buffer, and the time is assigned to *send buffer*.
+  Without segmentation offload, the endpoint's clock does not measure this wait;
+- *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost.
+  The algorithm therefore limits the window for another reason, such as delay;
+- *host queue*: the sender's own host limits the flow in one of three ways. The window is full, and
+  its growth ends because the host refuses a segment. Or the window is full, and more packets wait
+  in the host than at the link. Or the window is not full, and packets wait in the host, because TCP
+  Small Queues makes TCP wait;
 - *link queue*: the window is full, and packets wait at the link, so the link is always busy;
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-On a real network, the records of a flow do not show packets that wait in the host. Therefore, most
-of the time in which the host limits such a flow is assigned to other causes. Only a refusal by the
-host can be inferred, from `TCP_INFO`: the window was reduced (CWR) although the flow had no
-congestion mark, no tail loss probe that could have found a loss, and no retransmission just before.
+Records of a real network do not show packets that wait in the host. Most of the time in which the
+host limits such a flow is therefore assigned to other causes. Only a refused segment can be
+inferred, from `TCP_INFO`: the window was reduced (CWR) without a retransmission just before, and
+the flow had neither congestion marks nor tail loss probes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -223,8 +222,7 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
     """Return, for each sample, whether the flow sent at the pacing rate just before the sample.
 
     At a low rate, no packet is sent in most sampling intervals. The throughput is therefore
-    averaged over the time in which pacing releases a few packets, or over one interval if this time
-    is shorter.
+    averaged over the time in which pacing releases four packets, but at least over one interval.
     """
     times = _floats(samples, "t_s")
     paced = _floats(samples, "pacing_rate_mbit_s")
@@ -246,9 +244,9 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
     """Add an event for each segment that the sender's host probably refused.
 
-    A refusal is inferred from a reduction of the window (CWR) without a loss just before. Return
-    the events unchanged if the flow's record counts the refusals, or if congestion marks or tail
-    loss probes could explain the reductions.
+    A reduction of the window (CWR) without a loss just before is taken as a refusal. Return the
+    events unchanged if the flow's record counts refusals, or if the flow had congestion marks or
+    tail loss probes, which could explain the reductions.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others

@@ -1,10 +1,10 @@
 """Compute measures of flows that are not columns of results, and the logarithms of all measures.
 
-Logarithms are computed for each flow before values are averaged over flows and runs, so that fast
-flows do not hide a starved flow. A starved flow is treated as if its goodput were 10 kbit/s, and an
-unfinished transfer as if it had ended with its run. If no data arrived with any of the compared
-algorithms, for example because the runs are too short to load a web page, the measure has no value
-(null): such runs do not show that the algorithms are equal.
+Logarithms are computed for each flow and then averaged over flows and runs, so that fast flows do
+not hide a starved flow. A goodput below 10 kbit/s is treated as 10 kbit/s. An unfinished transfer
+is treated as if it had ended with its run. If no data arrived with any of the compared algorithms,
+the measure has no value (null). The reason can be runs that are too short to load a web page; such
+runs do not show that the algorithms are equal.
 """
 
 from typing import Protocol
@@ -56,8 +56,8 @@ class WithSeries(ResultsLike, Protocol):
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
     """Return the measures that are not columns of results, with one row for each `run` and `flow`.
 
-    `floor_ms` is added to the queueing delay, so that it hardly matters by how much a delay is
-    below `floor_ms`.
+    `floor_ms` is added to the queueing delay before its logarithm is computed. Differences between
+    delays far below `floor_ms` therefore hardly matter.
     """
     flows = results.flows()
     measured = (
@@ -96,9 +96,9 @@ def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> p
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add a column for each gain and each cost that a goal weighs: the logarithm of a quantity.
+    """Add the columns with logarithms, such as `log_goodput`, from which goals compute utility.
 
-    A column is not added if `flows` does not contain its quantity.
+    A column is omitted if `flows` lacks the quantity whose logarithm it would contain.
     """
     return flows.with_columns(
         [
@@ -118,10 +118,10 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the sign and the quantity of each column that is a gain or a cost of a goal.
+    """Map each column with logarithms to its sign and to its quantity.
 
-    Such a column contains the logarithm of the quantity, multiplied by the sign. The sign is -1 if
-    the column is a gain although lower values of the quantity are better; otherwise, it is 1.
+    The column contains the sign times the logarithm of the quantity. The sign is -1 for a gain that
+    is computed from a quantity of which less is better, such as a completion time.
     """
 
     def number(column: str) -> pl.Expr:

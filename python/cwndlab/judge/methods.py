@@ -1,14 +1,16 @@
 """Compare transfer methods, and separate the effects of method and algorithm on goodput.
 
-A table contains all settings whose scenarios differ only in the applications that the flows run;
-each row is a method. The goodput of method m with algorithm a in run r is modelled as a product,
-goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a), whose factors are
-computed from geometric means. A method's effect is its mean over algorithms, divided by the mean
-of the table's first method. An algorithm's effect is its mean over methods, divided by the mean of
-the first algorithm. The factor `own` describes the interaction of a method and an algorithm. Each
-effect is computed as a ratio in every run, and has a confidence interval over runs. The k-th runs
-of two methods form a pair because they belong to the same cycle of a measurement campaign; in a
-simulation, the channels of the two runs are drawn independently.
+A table contains scenarios that differ only in the applications that the flows run. Each row is a
+transfer method. The goodput of method m with algorithm a in run r is modelled as a product:
+goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a). The factors are
+computed from geometric means. The effect of a method is its mean goodput over all algorithms,
+divided by that of the table's first method. The effect of an algorithm is its mean goodput over all
+methods, divided by that of the first algorithm. The factor `own` is the interaction of method and
+algorithm.
+
+Each effect is computed in every run, and has a confidence interval over runs. The k-th runs of two
+methods form a pair. In a measurement campaign, both runs belong to the same cycle; in a simulation,
+their channels are drawn independently.
 """
 
 import json
@@ -39,8 +41,8 @@ class Transfers:
 class MethodTable:
     """Goodput of each transfer method (row) with each algorithm (column) in equal conditions.
 
-    Effects are relative to the first method or to the first algorithm; the table therefore contains
-    no effects of these two.
+    The effects of methods are relative to the first method, the effects of algorithms to the first
+    algorithm. The table therefore contains no effects of these two.
     """
 
     conditions: str

@@ -76,9 +76,9 @@ class Networks:
     """Maps each algorithm to its mean loss of utility, compared with the best algorithm on each
     network."""
     turns: tuple[Turn, ...]
-    """Network properties that have a break-even value, beyond which another algorithm is better
-    than `safest`. The property for which changing the algorithm gains the most utility comes
-    first."""
+    """Network properties with a break-even value: beyond this value, another algorithm is better
+    than `safest`. The properties are sorted by the utility gained by changing the algorithm,
+    highest first."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty if this distance is not one
     of the properties that were drawn at random."""

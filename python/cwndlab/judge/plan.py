@@ -1,10 +1,10 @@
 """Estimate the cost of a measurement campaign, and the number of repetitions that it needs.
 
-A paired comparison needs the smallest number n of repetitions for which a two-sided t test detects
-a true difference of size `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1))
-s / sqrt(n) <= effect. Here, s is the standard deviation of the relative paired differences in a
-pilot study, and the level is 5 % divided by the number of pairs of algorithms in a setting
-(Bonferroni, which is at least as strict as Holm's correction).
+The number of repetitions is the smallest n for which a paired, two-sided t test detects a true
+difference `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1)) s / sqrt(n) <=
+effect. Here, s is the standard deviation of the relative paired differences in a pilot study. The
+level is 5 % divided by the number of pairs of algorithms that are compared on one network. This is
+Bonferroni's correction, which is at least as strict as Holm's.
 """
 
 from __future__ import annotations

@@ -136,10 +136,10 @@ def expand(
 ) -> tuple[DrawnClass, ...]:
     """Draw the same number of networks for each class of users, with common random numbers.
 
-    The nth draw has the same position within a range in all classes, so differences between classes
-    are not due to chance. Arguments and errors are the same as for `vary`. Keys that a class sets
-    are not drawn. If a class is an estimate of a network, its link is not changed; only keys of the
-    hosts are drawn.
+    The nth draw has the same position within a key's range in all classes, so chance does not cause
+    differences between classes. Keys that a class sets are not drawn. If the classes are estimates
+    of one network, their links are not changed; only keys of the hosts are drawn. For arguments and
+    errors, see `vary`.
     """
     known = (*given, "link") if population.are_estimates else tuple(given)
     return tuple(
@@ -153,11 +153,11 @@ def networks_of_draws(
 ) -> list[list[tuple[dict[str, Any], float]]]:
     """Return, for each draw, its networks (named levels of a study's factor) and their weights.
 
-    If the classes of the population contain different users, a draw has one network for each
-    class. If the classes are estimates of one network, a draw has one network, which comes from one
-    of the estimates; the number of draws from an estimate is proportional to its probability. If a
-    class has fewer different networks than draws, its networks are repeated. Arguments and errors
-    are the same as for `expand`.
+    If the classes contain different users, each draw has one network for each class. If the classes
+    are estimates of one network, each draw has a single network, from one of the estimates. Each
+    estimate supplies a number of draws that is proportional to its probability. If a class has
+    fewer different networks than draws, its networks are repeated. For arguments and errors, see
+    `expand`.
     """
     drawn = expand(population, draws, seed)
     levels = [each.levels() for each in drawn]

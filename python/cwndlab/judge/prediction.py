@@ -68,10 +68,10 @@ class RegisteredPrediction:
     seed: int
     """Random seed that determines the order of the periods."""
     return_s: float = 0.0
-    """Duration in seconds of a return to the baseline. If measurements suggest that the challenger
-    harms users, the trial switches to the baseline for this time, and then compares both
-    algorithms. The value is 0 in plans from before 29 November 2026; their trials end as soon as
-    measurements suggest harm."""
+    """Duration in seconds of a return to the baseline, which checks the challenger for harm. The
+    trial returns after the challenger's first period, and whenever the challenger seems to harm
+    users. If the value is 0 (plans from before 29 November 2026), the trial ends at the first sign
+    of harm."""
 
     @property
     def id(self) -> str:
@@ -154,9 +154,10 @@ def checked(record: _Record) -> _Record:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability that the challenger is better, and statistics of its lead.
+    """Return the probability that the challenger is better, and the size of the difference.
 
-    The statistics are the mean of the lead and the ends of its 90 % interval.
+    The results are the probability, the mean of `differences`, and the lower and upper end of their
+    90 % interval.
 
     Args:
         differences: for each network, the challenger's utility minus the baseline's.

@@ -62,8 +62,8 @@ def vary(
         link: the link as one line of text, as a table of study keys, or as a `Link`.
         draws: number of networks to draw; equal networks are returned only once, so there can be
             fewer.
-        seed: random seed. For the same seed, draw n has the same position within a key's range for
-            every link that has this key.
+        seed: random seed. If two links have the same key and the seeds are equal, draw n has the
+            same relative position in both ranges of the key.
         given: paths of keys that the user has set, and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.
@@ -99,9 +99,9 @@ def ends(
 ) -> Sample:
     """Return networks that differ from the link in a single key.
 
-    This key has the lowest or the highest value of its range. If the key has choices instead of a
-    range, it has a choice that differs from the link's. Arguments and errors are the same as for
-    `vary`.
+    For a key with a range, one network has the lowest value of the range, and one the highest. For
+    a key with choices, there is one network for each choice that differs from the link's. For
+    arguments and errors, see `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []

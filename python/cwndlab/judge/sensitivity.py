@@ -3,20 +3,21 @@
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is determined. The rule uses the recommended
-algorithm on one side of the threshold, and another algorithm on the other side. The *lead* in a
-draw is the other algorithm's utility minus that of the recommended algorithm. The threshold
-maximizes the sum of the leads in all draws beyond the threshold. At this threshold, the isotonic
-regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference under
-Order Restrictions", 1972). A rule can be found even if the utilities are pure noise. Therefore, the
-rule is cross-validated: the rule is fitted to nine tenths of the draws and applied to the remaining
-tenth, for each tenth in turn. A flip is reported if the mean lead in these held-out draws exceeds
-the indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the
-number of keys for which a rule was found).
+*Flips.* For each network property (*key*), the best rule with one threshold is determined. The rule
+uses the recommended algorithm on one side of the threshold, and another algorithm on the other
+side. The *lead* in a draw is the other algorithm's utility minus that of the recommended algorithm.
+The threshold maximizes the sum of the leads in all draws beyond the threshold. At this threshold,
+the isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical
+Inference under Order Restrictions", 1972).
+
+Even pure noise can yield a rule. Each rule is therefore cross-validated: it is fitted to nine
+tenths of the draws and applied to the remaining tenth, for each tenth in turn. A flip is reported
+if the mean lead in these held-out draws is not negligible (at least `zone`) and is significant. The
+test is a one-sided t test. Its level is 10 %, divided by the number of keys that have a rule.
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
-utility of a population is linear in this weight. The recommendation changes at the weight at which
-another algorithm's mean utility becomes larger than that of the recommended algorithm.
+utility of each algorithm is linear in this weight. The recommendation changes at the weight at
+which another algorithm's mean utility exceeds that of the recommended algorithm.
 """
 
 from __future__ import annotations
@@ -60,11 +61,10 @@ class Flip:
     `is`), this is the choice for which `other` is better."""
     low: float | None
     high: float | None
-    """Upper end of the 90 % interval of the break-even value; `low` is the lower end. Both are None
-    if the key has choices instead of numbers.
+    """Upper end of the 90 % bootstrap interval of the break-even value; `low` is the lower end.
+    Both are None if the key has choices instead of numbers.
 
-    The interval contains the true break-even value in about 85 of 100 cases, because intervals of
-    resampled thresholds are slightly too narrow.
+    The interval is slightly too narrow: it contains the true value in about 85 of 100 cases.
     """
     lead: float
     """Mean utility of `other` minus that of the recommended algorithm, computed by cross-validation
@@ -73,7 +73,7 @@ class Flip:
     """Fraction of the drawn networks that lie beyond the break-even value."""
     p_value: float
     """p value of a one-sided t test of whether the mean lead on held-out networks is above 0. The p
-    value is multiplied by the number of tests, one for each key with a rule."""
+    value is already multiplied by the number of keys that were tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,13 @@ def flips(
 ) -> tuple[Flip, ...]:
     """Return the keys of the network whose values change the recommendation.
 
-    The rule of a key is to use another algorithm beyond a break-even value, or for one choice. The
-    key whose rule gains the most utility in the held-out draws comes first.
+    The rule for a key says: beyond a break-even value, or for one choice, use another algorithm.
+    Keys are sorted by the utility that their rules gain in the held-out draws, highest first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
-        answer: the row of the recommended algorithm. This row must have the highest mean;
-            otherwise, the test underestimates how often flips occur by chance.
+        answer: the row of the recommended algorithm, which must have the highest mean. For any
+            other row, the test reports too many flips that are due to chance.
         keys: for each key, its value in each draw; strings are choices.
         zone: smaller differences in utility are negligible.
         logarithmic: keys for which the break-even value between two draws is interpolated on a
@@ -143,9 +143,10 @@ def variance_shares(
     """Return the share of the lead's variance that each key explains, and the remaining `rest`.
 
     The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
-    The share of a key is the correlation ratio over parts of the key's range that contain equal
-    numbers of draws, minus the share expected by chance (epsilon squared, Kelley 1935).
-    Interactions between keys and the effect of seeds are part of `rest`.
+    For each key, the draws are grouped by the key's value: one group for each choice, or groups of
+    equal size along the range. The share is the correlation ratio over these groups, minus the
+    share expected by chance (epsilon squared, Kelley 1935). Interactions between keys and the
+    effect of seeds are part of `rest`.
     """
     leads, kept = _leads(utilities, answer)
     lead = leads[other]
@@ -262,8 +263,8 @@ def _nearest_turn(
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return how much more utility each algorithm (row) has than the recommended algorithm.
 
-    There is one column for each network on which all algorithms have a utility. The second result
-    states which networks these are.
+    Networks (columns) on which an algorithm has no utility are removed. The second result is the
+    mask of the networks that were kept.
     """
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
@@ -294,7 +295,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return two rules: the best of those above a threshold, and the best of those below one.
+    """Return the best rule that applies above a threshold, and the best that applies below one.
 
     A rule that gains no utility is omitted.
     """
@@ -329,8 +330,8 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
     """Return the gains in utility from a key's best rule (see `_Rule`), by cross-validation.
 
-    Each part of the networks is held out in turn, and the best rule is found on the other networks.
-    The result contains the gain on each held-out network to which this rule applies.
+    Each tenth of the networks is held out in turn, and the best rule is found on the other
+    networks. The result contains the gain on each held-out network beyond the rule's threshold.
     """
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []

@@ -1,12 +1,13 @@
 """Measure an algorithm's effect by switchback trials, which alternate between two algorithms.
 
 A block consists of one period with each algorithm, in random order, so that slow changes and busy
-hours of the network affect both algorithms equally. The effect is the mean, over blocks, of the
-difference in utility, with a confidence interval from Student's t distribution. Because the order
-is random, this mean is unbiased, however the network changes with time (Bojinov, Simchi-Levi and
-Zhao, Management Science 69, 2023). All flows of a period use the same algorithm: if flows of both
-algorithms shared a queue, they would influence each other, and comparing these flows would measure
-their mutual influence instead of the algorithm's effect (Spang et al., IMC 2021).
+hours of the network affect both algorithms equally. The effect is the difference in utility within
+a block, averaged over all blocks. Its confidence interval comes from Student's t distribution.
+Because the order is random, the mean is unbiased, however the network changes with time (Bojinov,
+Simchi-Levi and Zhao, Management Science 69, 2023).
+
+All flows of a period use the same algorithm. Flows of different algorithms in a shared queue would
+influence each other, and their comparison would be biased (Spang et al., IMC 2021).
 """
 
 from __future__ import annotations
@@ -111,10 +112,11 @@ def change_of(
 def verdict_of(change: MeasuredChange | None) -> Verdict:
     """Judge whether the challenger is better than the baseline.
 
-    The prediction is *refuted* if the whole interval lies below `ZONE`: the change is a negligible
-    gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval lies above 0. If
-    the challenger is not better at all, at most 2.5 of 100 trials are confirmed. If the challenger
-    is better by `ZONE` or more, at most 2.5 of 100 trials are refuted.
+    The verdict depends on the 95 % interval of the change. If the whole interval lies below `ZONE`,
+    the prediction is *refuted*: the change is a loss or a negligible gain. If it is not refuted and
+    the whole interval lies above 0, the prediction is *confirmed*. For a challenger that is not
+    better at all, at most 2.5 of 100 trials confirm the prediction. For a challenger that is better
+    by `ZONE` or more, at most 2.5 of 100 trials refute it.
     """
     if change is None or change.blocks < FEWEST_BLOCKS:
         return Verdict.NOT_ENOUGH

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from cwndlab.judge.goals import Goal
 
 STANDSTILL_PRICE = 4 * 2.66
-"""Weight of stalls relative to the logarithm of the bitrate: 2.66 for each second of stalling in a
-chunk of 4 s. The weight is part of the logarithmic quality of experience of Mao, Netravali and
-Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
+"""Weight of the stall ratio (stall time / playback time) against the logarithm of the bitrate.
+The logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video
+Streaming with Pensieve (SIGCOMM 2017), subtracts 2.66 for each second of stalling in a chunk of 4
+s."""
 
 TRANSFER_WEIGHT = 0.1
 """Weight of the other flows' goodput in the gain of a call: 10 % more goodput increases the gain as
@@ -154,12 +155,11 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gain of each use, with a row for each `run` and `flow`.
+    """Return one column with the gain of each use, and one row for each `run` and `flow`.
 
-    The gain is null for flows that do not belong to the use.
-
-    For flows that share the link with a call, the columns `call_delay_p95_ms` and `call_loss_pct`
-    describe this call.
+    The gain is null for flows that do not belong to the use. The columns `call_delay_p95_ms` and
+    `call_loss_pct` state, for a flow that shares the link with a call, the delay and loss of that
+    call.
     """
     gains = {
         WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),

@@ -64,9 +64,12 @@ def kernel_program(
 ) -> KernelProgram:
     """Return the kernel program of an algorithm, given by name or file.
 
-    If `is_recording` is set, the program records every call of the algorithm's hooks and has a
-    different name in the kernel; `seed` then determines its random numbers. Kernels before Linux
-    6.4 need `has_link` to be false; the program then stays loaded after its loader has ended.
+    If `is_recording` is true, the program records every call of the algorithm's hooks, and `seed`
+    determines its random numbers. Its name in the kernel then differs from that of the program
+    without recording.
+
+    `has_link` must be false for kernels before Linux 6.4, which lack BPF links for congestion
+    control. Without a link, the program stays loaded after its loader has ended.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.

@@ -94,10 +94,9 @@ class CallRecorder:
 def recorded_calls(reference: str, folder: Path, recording: Path) -> pl.DataFrame:
     """Return the recorded calls of an algorithm's hooks, one row for each call.
 
-    The first columns are the name of the program, such as `cubic_cong_avoid`; the argument that
-    follows the socket; and the algorithm's phase that the call reported (0 if none). The last
-    columns are the kernel's monotonic time in microseconds, and the sequence numbers `snd_una` and
-    `snd_nxt` after the call.
+    The columns are the name of the hook's program, such as `cubic_cong_avoid`; the hook's argument
+    after the socket; the number of the phase that the call reported with `cc_phase` (0 if none);
+    the kernel's monotonic time in microseconds; and `snd_una` and `snd_nxt` after the call.
 
     Raises:
         AlgorithmError: the algorithm does not compile.

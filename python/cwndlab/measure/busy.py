@@ -6,10 +6,10 @@ Pairs of packets with a random gap show this effect: the first packet of a pair 
 link; the second packet arrives at a link that has been idle only since the first packet left.
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
-On a link without such a busy state, such as a wire, first and second packets have the same delays,
-and nothing is estimated. A busy state remains undetected in two cases. In the first case, the link
-leaves its idle state so soon after a packet arrives that first packets are sometimes as fast as
-second packets. In the second case, the busy state lasts longer than the idle time before a pair.
+On a link without a busy state, such as a wire, first and second packets have the same delays, and
+nothing is estimated. A busy state also remains undetected if first packets are sometimes as fast as
+second packets, because the link leaves its idle state very soon after a packet arrives. It remains
+undetected, too, if it lasts longer than the idle time before a pair.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ _IDLE_MS = 50.0
 """A pair is used only if the link was idle for at least this time, in ms, before the pair. The
 value is half of the usual idle time, so that jitter does not exclude pairs."""
 _FASTEST_QUANTILE = 0.02
-"""Quantile of the delays that is used as the shortest delay of the link. The minimum is not used,
-because it may be too short for two reasons: a clock or a sending time was wrong, or other traffic
-before a pair had put the link into its busy state, which shortens delays."""
+"""This quantile of the delays is taken as the shortest delay of the link. The minimum can be too
+short, because a clock or a sending time was wrong, or because other traffic had made the link busy
+before a pair."""
 _FASTER_MS = 0.2
 """Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
 receiver's timers."""
 _CHANCE = 1e-4
 """Accepted probability of mistaking a link without a busy state for a link with a busy state."""
 _MOSTLY = 0.5
-"""A link counts as busy only if at least this share of the packets is fast. The value is below 1,
-because retransmissions on the radio link delay a tenth of the packets or more."""
+"""At least this share of the second packets must be fast during the estimated busy time; otherwise,
+no busy state is reported. The share is below 1, because retransmissions on a radio link delay a
+tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
@@ -113,13 +114,13 @@ class BusyState:
 
     @classmethod
     def of(cls, pairs: Pairs, idle_delays_ms: Milliseconds) -> BusyState | None:
-        """Estimate the busy state of a link from the delays of packet pairs and of other packets.
+        """Estimate the busy state of a link from packet pairs and from delays on the idle link.
 
-        The second packet of a pair may find the link busy. The first packets of the pairs, and the
-        packets with the delays `idle_delays_ms`, find it idle. Return None if the delays of a busy
-        link do not differ from those of an idle link, or if there are too few pairs. The intervals
-        come from resampled pairs (bootstrap), so they do not include errors that affect all pairs
-        equally, such as errors of the clocks.
+        The first packet of a pair finds the link idle, as do the packets with the delays
+        `idle_delays_ms`. The second packet of a pair may find the link busy. Return None if there
+        are too few pairs, or if the second packets are not clearly faster. The intervals come from
+        resampled pairs (bootstrap). They do not include errors that affect all pairs equally, such
+        as errors of the clocks.
         """
         if len(pairs) < FEWEST_PAIRS:
             return None

@@ -3,15 +3,16 @@
 At time t, the server's clock is ahead of the client's clock by c(t). A packet with the delay d
 seems to need d + c(t) from the client to the server, and d - c(t) from the server to the client.
 The difference c(t) changes linearly, because the oscillators of the clocks run at different speeds.
-The method is the linear program of Moon, Skelly and Towsley (INFOCOM 1999), applied to both
-directions at once. Each possible line c results in an estimated delay for each packet. The method
-chooses the line for which the smallest of all these delays is as large as possible. With this line,
-the smallest delay is the same in both directions: half of the smallest round-trip time.
 
-If the true smallest delays of the two directions differ, the estimated delays of one direction are
-too large, and those of the opposite direction are too small, both by half of this difference. This
-difference cannot be measured without synchronised clocks. Even if the directions differ, the sum of
-the delays of both directions is right, and so are the changes of the delays.
+The method is the linear program of Moon, Skelly and Towsley (INFOCOM 1999), applied to both
+directions at once. Each possible line c yields an estimated delay for each packet. The method
+chooses the line that maximizes the smallest of these delays. With this line, the smallest delay is
+the same in both directions: half of the smallest round-trip time.
+
+If the true smallest delays differ by D, all estimated delays of one direction are too large by D/2,
+and those of the opposite direction are too small by D/2. Without synchronised clocks, D cannot be
+measured. Nevertheless, the sum of the delays of both directions is right, and so are the changes of
+the delays.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Measure transfers to and from a host that runs only `iperf3 --server`.
 
-Each run is one test of the iperf3 client. Its output is read as in `cwndlab import`. The iperf3
-option for the algorithm sets the algorithm of both client and server. Therefore, cwndlab uses this
-option only if the study sets the algorithm of the host that sends the data; if the study sets only
-the receiver's algorithm, the option would change the sender's too. Probes, the receiver's TCP state
-and applications that iperf3 does not offer are not available.
+Each run is one test of the iperf3 client. Its output is read as in `cwndlab import`. The option
+`--congestion` of iperf3 sets the algorithm of both client and server. Therefore, cwndlab uses the
+option only if the study sets the sender's algorithm; an algorithm that is set for the receiver
+alone is ignored. Probes, the receiver's TCP state and applications that iperf3 does not offer are
+not available.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Evaluate the delays of packet trains and packet pairs on an idle link and on a busy link.
 
 A train is a group of packets that are sent at once. The result is a *light* trace, in the format of
-CellReplay (Sentosa et al., NSDI 2025). Each line describes a train: its sending time, the delay of
-its first packet (the *base delay*), and the arrival times of its further packets. A train whose
-first packet was lost has no line; other lost packets have no arrival time. Pairs of packets show
-how long the link stays busy after a packet (see `busy`).
+CellReplay (Sentosa et al., NSDI 2025). Each line describes a train: its sending time, the delay
+until its first arrival (the *base delay*), and the arrival times of its packets relative to the
+first arrival. A train whose first packet was lost has no line; other lost packets have no arrival
+time. Pairs of packets show how long the link stays busy after a packet (see `busy`).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, in ms on the time axis of the trace."""
     lasts_ms: float
-    """Duration of the trace in ms. A train belongs to the trace only if less than this time passed
-    between sending the first train and sending this train."""
+    """Duration of the series in ms on the time axis of the trace. Trains that were sent later than
+    this time after the first train do not belong to the trace."""
 
     def first_packets(self) -> Transits:
         """Return when each train's first packet was sent and when it arrived; omit lost packets."""
@@ -103,8 +103,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Delay on the busy link, and time for which the link stays busy after a packet; None if delays
-    do not differ between the busy and the idle link."""
+    """Busy state of the link: its delay, and the time for which it lasts after a packet. None if
+    the pairs show no busy state."""
 
     @classmethod
     def of(
@@ -213,10 +213,10 @@ def _delays_ns(
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the packet pairs of some series, whose trains consist of one packet each.
+    """Return the packet pairs of several series, whose trains consist of one packet each.
 
-    Packets 1 and 2 of a series form a pair, packets 3 and 4 the next, and so on. A pair is omitted
-    if one of its packets was lost, or if the link may still have been busy before it.
+    Packets 1 and 2 of a series form a pair, packets 3 and 4 the next pair, and so on. A pair is
+    omitted if one of its packets was lost, or if the link may not have been idle before the pair.
     """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):

@@ -1,20 +1,21 @@
 """Record a real link alternately under load and without load, from a single client.
 
 CellReplay (Sentosa et al., NSDI 2025) records with two phones at once: one phone saturates the
-network, the other phone sends short trains of packets. A single client alternates instead: each
-round consists of four pieces of some seconds, with trains on the downlink, trains on the uplink,
-saturation of the downlink, and saturation of the uplink. After each piece with trains, pairs of
-packets are sent in the same direction. In the traces, the trains and the saturation of a round have
-the same place on the time axis. Before each piece, the client waits until the queues of the link
-have drained, that is, until a probe is as fast as the probes before the recording.
+network, the other phone sends short trains of packets. A single client alternates instead. Each
+round consists of four pieces (intervals of about five seconds): trains on the downlink, trains on
+the uplink, saturation of the downlink, and saturation of the uplink. After each piece with trains,
+pairs of packets are sent in the same direction. Before each piece, the client waits until the
+queues of the link have drained, that is, until a probe is as fast as the probes before the
+recording. In the traces, all pieces of a round have the same start and end, as if they had been
+recorded at the same time.
 
-Trains are a light load only if the link is idle most of the time. Therefore, if a train takes long
-in one direction, trains are sent less often in this direction; if the direction is very slow,
-trains have fewer packets.
+Trains are a light load only if the link is idle most of the time. In a direction in which a train
+takes long, trains are therefore sent less often. In a very slow direction, trains have fewer
+packets.
 
 The duration of a piece is a compromise. In shorter pieces, the warm-up of the saturation would take
-most of the time. With longer pieces, more time would pass between the trains and the saturation of
-a round, although both have the same place on the time axis.
+most of the time. With longer pieces, the trains and the saturation of a round would be recorded
+further apart.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ FULL_PACKETS = 10
 """Largest number of full-size packets in a train: TCP's initial window (RFC 6928), which is the
 first load of a transfer on an idle link."""
 FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
-"""Size in bytes of the first packet of each train and of the packets of pairs, without and with
-UDP and IPv4 headers. A signed packet cannot be smaller. These packets are about as long as ACKs,
-because on a slow link, ACKs arrive earlier than full-size packets."""
+"""Size in bytes of the first packet of each train and of the packets of pairs: the UDP payload,
+and the packet with UDP and IPv4 headers. This is the smallest size of a signed packet, and about
+the size of an ACK. On a slow link, such packets arrive earlier than full-size packets."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
-"""A random time of up to this many ms is added to each gap between trains. Otherwise, all trains
-could meet the same phase of a link that sends only at regular times, such as the uplink of a cell,
-whose users request grants every 5 to 80 ms."""
+"""A random time of up to this many ms is added to each gap between trains. Some links send only at
+regular times, such as the uplink of a cell, whose users request grants every 5 to 80 ms. With
+regular gaps, all trains could meet the same phase of such a link."""
 _MOST_LOAD = 0.3
 """Largest share of time for which trains may occupy a link."""
 _LONGEST_TRAIN_MS = 10.0
 """Longest time in ms that a train may occupy the link; trains that would take longer have fewer
-packets. Otherwise, trains would load a slow link, and whenever the signal is weak for a while, each
-train would queue behind the previous train."""
+packets. Longer trains would load a slow link: while the signal is weak, each train would queue
+behind the previous train."""
 _PAIR_GAPS_MS = (1.0, 100.0)
 """Shortest and longest gap within a pair, in ms. The gaps are log-uniform, because a link may stay
 busy for a few milliseconds or for many."""
@@ -84,7 +85,7 @@ class LightHeavyRecorder:
         """Prepare a recording.
 
         Args:
-            session: session with the server; this session must have the turn to measure.
+            session: session with the server, which must have given the session its turn to measure.
             duration_ns: duration of the recording of each direction.
             most_bits_per_sec: maximum sending rate.
         """
@@ -221,7 +222,7 @@ class LightHeavyRecorder:
         return TrainSeries(arrivals, request, *(axis_ms or (0, 0)))
 
     def _saturate(self, direction: Direction, size: PacketSize, lasts_ms: int) -> RecordedDirection:
-        """Record a piece while the link is saturated: how many bytes arrive in each millisecond.
+        """Saturate the link for one piece, and record the bytes that arrive in each millisecond.
 
         If no packets arrive at the end, the piece ends with zeros.
         """

@@ -168,11 +168,11 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between client and server over TCP, in ms.
 
-    The time for which request and answer waited on the two computers does not belong to the path,
-    so it is subtracted as far as it is known. Ten requests are timed. If all answers take clearly
-    longer than the round-trip time that TCP measures, a proxy may acknowledge the data. To be sure,
-    requests are timed for several more seconds: a radio cell's scheduler or a busy computer may
-    delay ten answers, but is unlikely to delay every answer for several seconds.
+    Waiting times on the two computers are subtracted as far as they are known. Ten requests are
+    timed. If all answers take clearly longer than the round-trip time that TCP measures, a proxy
+    may acknowledge the data. However, a radio scheduler or a busy computer can also delay ten
+    answers. It hardly delays every answer for several seconds. To rule it out, requests are timed
+    for up to six more seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S

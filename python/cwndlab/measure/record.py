@@ -149,9 +149,9 @@ def warnings_of(recording: Recording) -> Iterator[str]:
             )
         if not light.has_enough_pairs:
             yield (
-                f"too few pairs of packets arrived on the {name} to show whether the link "
-                "serves a packet faster shortly after another packet; light_after and "
-                "busy_delay keep their defaults; record for a longer time"
+                f"too few pairs of packets arrived on the {name}, so it is unknown whether the "
+                "link delivers the second packet of a pair faster; light_after and busy_delay "
+                "keep their defaults; record for a longer time"
             )
 
 

@@ -111,8 +111,8 @@ def next_run(
         missing: runs that are not finished, in order.
         place: name of the place of this computer.
         now: time by the clock of this computer.
-        done_on: maps a cell (combination of factors) and a day to the number of the cell's finished
-            runs whose period began on this day.
+        done_on: number of finished runs for each cell (combination of factors) and day. A run
+            belongs to the day on which its period began.
     """
     waits = []
     for run in missing:

@@ -52,7 +52,7 @@ def measured(
         key: key of the run.
         scenario: requested scenario.
         transfer: records of the client and of the server.
-        names: maps the number of each flow to the study's name of the flow's algorithm.
+        names: for each flow number, the name of the flow's algorithm in the study.
         around: records of the interface and the radio during the run.
         outage_s: minimum duration without acknowledgements that counts as an outage.
     """

@@ -63,12 +63,17 @@ def methods(results: Results, origin: Origin) -> str:
         f"{name}: {', '.join(str(level) for level in levels)}"
         for name, levels in study.factors.items()
     )
+    conditions = (
+        "all algorithms were measured directly after each other"
+        if "live" in backends
+        else "all algorithms had the same channel conditions"
+    )
     text = f"""cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}) carried out
 {plural(len(entries), "run")} of {format_duration(study.model.duration)} {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
-Each scenario was run {plural(study.repetitions, "time")}. In each repetition, all algorithms had
-the same channel conditions, so algorithms are compared within each repetition (paired
-differences). All random seeds derive from the seed of the study, {study.model.seed}.
+Each scenario was run {plural(study.repetitions, "time")}. In each repetition, {conditions}.
+Algorithms are therefore compared within each repetition (paired differences). All random seeds
+derive from the seed of the study, {study.model.seed}.
 {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
 Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
 correction for multiple comparisons. Goodput

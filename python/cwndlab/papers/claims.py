@@ -26,10 +26,11 @@ class _PartSettings(Model):
     """One quantity on which a claim of a paper depends, and the bounds for its value."""
 
     metric: str
-    """Name of a column of the table `flows`.
+    """Name of the measured quantity.
 
-    If `of_samples` is set, the metric is a column of the time series; if `at` is set, the metric
-    is a measure in `cwndlab.papers.reading`.
+    By default, this is a column of the table `flows`, or `jain_index`. If `of_samples` is set, it
+    is a column of the time series. If `at` is set, it is a measure of the congestion window in
+    `cwndlab.papers.reading`.
     """
     direction: Way
     at_least: float = -math.inf
@@ -37,14 +38,14 @@ class _PartSettings(Model):
     is_open: bool = False
     """True if the bounds are exclusive, as in the claim "is higher than"."""
     test: Test = "bounds"
-    """Statistical test that decides this part of a claim.
+    """Statistical test that decides whether the quantity meets its bounds.
 
     `bounds` uses the confidence interval, `equality` uses two one-sided tests, and `sign` uses the
     sign test over pairs.
     """
     at: float | None = None
-    """Argument of a metric of the congestion window, such as the number of a loss: with 2, the
-    metric is computed at the second loss."""
+    """Argument of a metric of the congestion window: a loss episode (1 is the first), a window in
+    packets, or a time in seconds."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -193,9 +194,10 @@ class Experiment(Model):
 
 
 class ChosenSetting(Model):
-    """A setting that differs from the paper's text, but whose results match the paper's figures.
+    """A setting that contradicts the paper's text, but reproduces the paper's figures.
 
-    The study runs the variants both with this setting and with the setting that the paper states.
+    The study runs the variants twice: with this setting, and with the setting that the paper
+    states.
     """
 
     setting: str
@@ -212,9 +214,9 @@ class _StudyOfClaims(Model):
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions of the data for which the paper's experiments ran the variant at the sender.
+    """Data directions in which the paper's experiments changed the variant of the sender.
 
-    For other directions, a difference between variants is not attributed to the algorithm.
+    In other directions, a difference between variants is not attributed to the algorithm.
     """
     is_deterministic: bool = False
     """True if nothing in the study is random, so that one run is enough."""
@@ -305,9 +307,9 @@ def _parts(
     """Yield the parts of a claim that one entry of the file defines.
 
     There is one part for each combination of values in `each`. A part uses only runs with the
-    levels in `where`. If the study and the entry both set a level of the same factor in `where`,
-    the level in the entry applies. The levels of two kinds of factors are not restricted: the
-    factor whose levels are the rows of the part, and factors with the level "any".
+    levels in `where`. If `where` of the study and of the entry set the same factor, the entry takes
+    precedence. A factor with the level "any" does not restrict the runs, nor does the factor whose
+    levels are the rows of the part.
 
     Raises:
         FieldError: the value is not an expression, or `what` uses a name that is not in `each`.

@@ -164,7 +164,7 @@ class ReplacedVariants:
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the numbers for a cell of a paper's table; None if there are no numbers.
 
-        If the variant of the cell is replaced, return the numbers of the replacing variant.
+        For a replaced variant, return the numbers of its replacement.
         """
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))

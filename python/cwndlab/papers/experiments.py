@@ -2,25 +2,30 @@
 
 An experiment starts from a claim that does not hold. In the runs that test the claim, the
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
-changed runs and tested against the same bounds, each at a significance level of 5 %. A value
-*holds* if the test shows that it is within its bounds. A *missed* value does not hold without the
-change. The first item of the following list that applies is reported as the effect of the change:
+changed runs. Each value is tested against the same bounds, at a significance level of 5 %. A value
+*holds* if the test shows that it is within its bounds. A *missed* value fails without the change;
+if no value fails, the undecided values are missed. The effect of the change is the first of these
+items that applies:
 
 - the effect is *open* if a missed value was computed from only two to nine repetitions;
 - the change *explains* the difference if all values were measured and hold with the change;
-- the change is *part* of the explanation if a missed value moves towards its bounds, or if all
-  measured values hold with the change but other values were not measured;
+- the change is *part* of the explanation if all measured values hold with the change, but other
+  values were not measured;
+- the change is also *part* of the explanation if a missed value moves towards its bounds;
 - the change moves a value *the other way* if a missed value moves away from its bounds;
 - in all other cases, the change *has no effect*.
 
 A value moves only if its confidence intervals with and without the change do not overlap.
 
-For a table, the cells that the experiment ran are compared with the paper. The change *explains*
-the difference if all cells are within the table's tolerance (10 % by default). The change is *part*
-of the explanation if the mean difference decreases by at least a fifth. The change moves the table
-*the other way* if the mean difference increases by at least a quarter. Otherwise, the change *has
-no effect*. A change that moves any table the other way is not accepted as an explanation of a claim
-or of another table.
+For a table, the cells that the experiment ran are compared with the paper:
+
+- the change *explains* the difference if all cells are within the table's tolerance (10 % by
+  default);
+- the change is *part* of the explanation if the mean difference decreases by at least a fifth;
+- the change moves the table *the other way* if the mean difference increases by at least a quarter;
+- in all other cases, the change *has no effect*.
+
+If a change moves any table the other way, it is accepted neither for claims nor for other tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,9 +90,9 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value to show: the one that the change moves farthest towards its bounds.
+        """The missed value that the change moves farthest towards its bounds.
 
-        If the change brings some values within their bounds, only these values are considered.
+        Values that hold with the change take precedence.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
@@ -133,8 +138,8 @@ def without_spoilers(
 ) -> list[ClaimTrial | TableTrial]:
     """Return all trials, with corrected effects.
 
-    A change that moves any table away from the paper is not accepted as an explanation: its effects
-    `EXPLAINS` and `PART` become `SPOILS`.
+    If a change moves any table away from the paper, it is not accepted as an explanation. Its
+    effects `EXPLAINS` and `PART` become `SPOILS`.
     """
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}

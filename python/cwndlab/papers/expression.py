@@ -1,10 +1,14 @@
 """Evaluate expressions for the values of claims, such as `min(bic[n]) / max(reno[n])`.
 
-`reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's
-row named 2 in the paper's table (for two flows, for example), `reno['50 kB']` is the row of this
-name, `reno[3:7]` are the rows 3 to 7, and `all` stands for all variants. Numbers, the four
-arithmetic operations and the functions in `FUNCTIONS` are applied to means over runs. The same
-expression is evaluated for the table in the paper and for cwndlab's runs.
+A name stands for cells of a table in the paper:
+
+- `reno` is a variant, and `all` stands for all variants;
+- `uplink.reno` is a variant in one direction;
+- `reno[2]` and `reno['50 kB']` are the variant's rows with the names `2` and `50 kB`;
+- `reno[3:7]` are the variant's rows 3 to 7.
+
+Expressions may contain numbers, the four arithmetic operations and the functions in `FUNCTIONS`.
+The same expression is evaluated for the table in the paper and for the means of cwndlab's runs.
 """
 
 import ast

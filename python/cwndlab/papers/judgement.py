@@ -7,11 +7,13 @@ over the claims of the paper: while k claims are undecided, each of them is test
 of 1 - 5 %/k. With fewer than ten repetitions, a claim is undecided; in a deterministic study, one
 run is enough. The numbers in the paper have no spread and are compared directly with the bounds.
 
-Three verdicts are not results of a test. A part is *input* if cwndlab's value agrees by
-construction: the value depends on a calibrated parameter of the link, or changes with a setting
-that was chosen because it matches the paper's figures. A part is *not attributable* if it compares
-variants for a direction of the data in which the paper's sender did not run them: a difference then
-has another cause. A part is *not run* if the study contains no runs for it.
+Three verdicts are not results of a test:
+
+- A part is *input* if cwndlab's value agrees by construction. Such a value depends on a calibrated
+  link parameter, or on a setting that was chosen because it matches the paper's figures.
+- A part is *not attributable* if it compares variants in a data direction in which the paper's
+  sender did not run them. Differences in this direction have another cause.
+- A part is *not run* if the study contains no runs for it.
 
 If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
 runs that use only the settings that the paper states.
@@ -80,8 +82,8 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict on the claim by the paper's tables; None if these contain no values for the claim."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper. None if the study has no other
-    runs, because this verdict would then equal `verdict`."""
+    """Verdict from runs that use only settings stated in the paper. None if no setting was chosen
+    to match the paper's figures."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str

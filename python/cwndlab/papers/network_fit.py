@@ -1,11 +1,10 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
-Every variant is simulated on networks that are drawn from the ranges of a plan. Each network gets a
-weight: the more its numbers resemble the given columns of the tables, the larger is the weight.
-Then the numbers of the networks are adjusted, by the same method as for networks inferred from
-measurements (`cwndlab.inference.importance`). The weighted networks then predict the numbers of all
-other columns. To test whether the prediction is better than chance, the fit is repeated after the
-names of the variants have been shuffled in the paper's tables.
+Every variant is simulated on networks that are drawn from the ranges of a plan. The more a
+network's numbers resemble the given columns of the tables, the larger is its weight. The weighted
+networks predict all other columns, after an adjustment of their numbers
+(`cwndlab.inference.importance`). To test whether the prediction is better than chance, the fit is
+repeated with the names of the variants shuffled in the paper's tables.
 """
 
 from __future__ import annotations
@@ -161,8 +160,9 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one random permutation, which is the same in all tables. If the permutation maps
-    variant A to variant B, A has the numbers of B. Where B has no number, A keeps its own number.
+    Each fit uses one random permutation of the variants for all tables. A variant gets the numbers
+    of the variant to which it is mapped. If that variant has no number in a row, the variant
+    keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))

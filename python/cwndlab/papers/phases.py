@@ -138,10 +138,10 @@ def slow_start_end(
 ) -> tuple[float, float] | None:
     """Return the time at which slow start ends in an interval, and the window at this time.
 
-    In slow start, the window grows by about the number of acknowledged packets; in congestion
-    avoidance, it grows more slowly, by one packet in each round trip. The curve of the window
-    therefore bends at the end of slow start: this is the point farthest above the straight line
-    between both ends of the interval. If the window does not grow, return None.
+    In slow start, the window grows by about the number of acknowledged packets. In congestion
+    avoidance, it grows more slowly. The curve of the window therefore bends at the end of slow
+    start. The bend is the point farthest above the straight line between both ends of the interval.
+    If the window does not grow, or the interval has fewer than three points, return None.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)

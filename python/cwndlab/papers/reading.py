@@ -39,8 +39,8 @@ class Reading:
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of cwndlab's number from the paper's range: in packets for a number of packets,
-    otherwise as a fraction of the nearest end of the range."""
+    """Deviation of cwndlab's number from the paper's range. The deviation of a number of packets is
+    in packets. All other deviations are fractions of the nearest end of the range."""
     tolerance: float
 
     @property
@@ -146,5 +146,5 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
 """Maps the name of each measure of a congestion window to the function that computes it. The second
-argument of each function is the key `at` of the check: a window in packets, the number of a loss
-episode (counted from 1), or a start time."""
+argument of each function is `PaperNumber.at`: a window in packets, the number of a loss episode
+(the first is 1), or a start time in seconds."""

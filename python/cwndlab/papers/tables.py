@@ -85,8 +85,8 @@ def read_plot(
 ) -> list[dict[str, Floats]]:
     """Return cwndlab's values for a plot: for each panel, the values of each variant.
 
-    A distribution has one value for each flow or, if it shows totals, for each run. Bars and lines
-    have one value for each run.
+    A distribution has one value per flow. Bars, lines and distributions of totals have one value
+    per run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))
@@ -112,8 +112,8 @@ def paper_values(
 ) -> list[dict[str, tuple[float, float]]]:
     """Return the paper's numbers for a plot: a range for each panel and variant.
 
-    The numbers are in cwndlab's unit. They come from those tables that have the same metric,
-    direction and levels of factors as the plot.
+    The numbers are in cwndlab's unit. They come from the tables with the metric, the direction and
+    the factor levels of the plot.
     """
     found: list[dict[str, tuple[float, float]]] = []
     for panel in plot.panels:

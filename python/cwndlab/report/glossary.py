@@ -12,8 +12,8 @@ GLOSSARY = {
     ),
     "throughput": "Rate at which the sender transmitted data, including retransmitted data.",
     "RTT": (
-        "Round-trip time: the time from sending a packet to receiving its acknowledgement. The "
-        "difference from the RTT of an empty path is the time that packets waited in queues."
+        "Round-trip time: the time from sending a packet to receiving its acknowledgement. The RTT "
+        "minus the RTT of an empty path is the time that packets waited in queues."
     ),
     "median": "Median: half of the values are smaller than this value.",
     "95th percentile": "The 95th percentile: one value in twenty is larger than this value.",
@@ -42,9 +42,9 @@ GLOSSARY = {
         "whole rate."
     ),
     "95 % interval": (
-        "Confidence interval (95 %): if the study were repeated many times, the interval would "
-        "contain the true mean in 95 of 100 cases. The interval is a BCa bootstrap interval from "
-        "10,000 resamples; the interval is widened if there are few runs."
+        "Confidence interval (95 %): in 95 of 100 repetitions of the study, the interval would "
+        "contain the true mean. It is a BCa bootstrap interval from 10,000 resamples. With few "
+        "runs, it is widened."
     ),
     "pair": (
         "Pair: two runs of different algorithms with the same random seed. Both runs had the "

@@ -2,8 +2,8 @@
 
 A section has a title and a function that returns its content, or None if the section is empty. A
 `SettingSection` appears once for each network setting of the study, a `PageSection` once in each
-report. To add a section, write a module that defines the section as a constant, and insert this
-constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
+report. To add a section, define it as a constant in a module. Then insert the constant into
+`cwndlab.report.SECTIONS`, or into the tuple of sections for `write_report`.
 """
 
 from collections.abc import Callable, Iterable, Mapping

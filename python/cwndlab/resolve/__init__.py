@@ -1,10 +1,10 @@
 """Convert a study to a complete scenario, in which all quantities are whole numbers.
 
-This package fills in all defaults except the defaults of links, which the compiled core fills in.
-The delay of a link applies to both directions unless `[reverse_link]` sets another delay. By
-default, a queue holds 1 BDP, computed from the rate of the link or from the mean rate of a trace.
-The minimum size of a queue is the initial congestion window for a link with a rate, and 250
-packets for a trace. Packets in a Mahimahi trace have 4 bytes of framing each.
+The compiled core fills in the defaults of links; this package fills in all other defaults. The
+delay of a link applies to both directions unless `[reverse_link]` sets another delay. The default
+queue of a wired link holds 1 BDP, but at least 10 packets (the initial window of RFC 6928). For a
+trace, the queue holds 1 BDP at the mean rate, but at least 250 packets. On a link with a Mahimahi
+trace, each packet has 4 bytes of framing.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the runs before a measured run: one run for each other algorithm.
+    """Return the flows of the runs that precede a measured run, one run for each other algorithm.
 
-    The runs follow the order of `rotation`. They begin with the algorithm after that of the
-    measured run, and continue at the start of the rotation when they reach its end.
+    The order is that of `rotation`: first the algorithms after the measured one, then those before
+    it.
     """
     turns = study.rotation
     if not turns:
@@ -196,7 +196,7 @@ class ResolvedLink:
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """Convert `link`, and the reverse link of its preset if the preset has one, to a network path.
+    """Convert `link` to a network path, with the reverse link of its preset, if any.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.

@@ -121,8 +121,8 @@ def resolve_path(
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
     """Return a table of all keys of `link` and its preset, and a mapping of the numeric values.
 
-    The table contains the full forms of abbreviated keys. The mapping contains the numeric values
-    in their smallest units, by the paths of their keys, such as `link.cell.user.downlink`.
+    In the table, abbreviated keys are replaced by their full forms. The mapping leads from the path
+    of a key, such as `link.cell.user.downlink`, to its value in the smallest unit.
 
     Raises:
         FieldError: the preset does not exist, or its keys conflict with keys of `link`.

@@ -179,8 +179,8 @@ T = TypeVar("T")
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
     """Return the entry of `marks` that applies to a value.
 
-    The name of an entry is the path of the value, the path of a table that contains the value, or a
-    single key in the path of the value. The entry `*` applies if no other entry does.
+    An entry is named after the value's path, the path of a table around the value, or a single key
+    in the path. If several entries match, that order decides. `*` applies if no other entry does.
     """
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))

@@ -56,11 +56,11 @@ def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
 def size_of(
     stage: PathPart, path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int
 ) -> QueueSize | None:
-    """Return the size of a wired link's queue in packets; None if that size is undefined.
+    """Return the size of a wired link's queue in packets; None if it has no size in packets.
 
-    The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
-    wire has no rate. `server_ns` is the one-way delay between the link and the
-    server, which default queue sizes ignore.
+    A queue has no size in packets if it is managed (AQM), unlimited or limited in bytes, or if the
+    link has no rate. `server_ns` is the one-way delay between the link and the server; the default
+    queue size does not include it.
     """
     rates = {
         name: mean_rate_bits_per_sec(trace)
@@ -77,9 +77,9 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return a direction's queue limit: that of the slowest wired link with a limited queue.
+    """Return the queue size of the slowest wired link in one direction.
 
-    If no wired link has such a limit, return None.
+    Links whose queue has no size in packets are ignored. If no link remains, return None.
     """
     stages = wire_stages(path, Direction.of(direction))
     sizes = [

@@ -1,7 +1,7 @@
 """Define old TCP variants (such as Tahoe) as Reno's window control with another loss recovery.
 
-The stack determines which variants are possible: the stacks of the RFCs and simulators (`classic`)
-support all variants; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.
+The TCP stack determines which variants are possible. The stacks of the RFCs and of simulators
+(`classic`) support all variants. Linux stacks support NewReno and SACK, but not Tahoe.
 """
 
 from __future__ import annotations

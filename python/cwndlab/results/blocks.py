@@ -71,11 +71,10 @@ class Blocks:
 
     files: tuple[Block, ...]
     runs: pl.DataFrame
-    """Each row describes one sequence of consecutive valid rows of a run.
+    """Each row locates consecutive valid rows of one run within one block.
 
-    The columns are `block` (index of the sequence's block in `files`), `number` (number of the
-    run), `start` (position of the sequence's first row in the block), and `rows` (number of rows
-    in the sequence).
+    The columns are `block` (index of the block in `files`), `number` (number of the run), `start`
+    (position of the first of these rows in the block), and `rows` (how many there are).
     """
 
     @property

@@ -1,10 +1,10 @@
 """Describe columns of results: title, unit, explanation, and which values are better.
 
 The end of a column's name determines its unit, so that unit and name cannot disagree. The compiled
-core (`core.columns`) defines name, unit and type of the columns that the simulator returns;
-`data/columns.toml` contains titles and explanations of all columns, and defines the columns that
-are computed or measured elsewhere. A test checks that the two sources are consistent. Figures,
-tables and the report use the titles, units and explanations of this module.
+core (`core.columns`) defines name, unit and type of the columns that the simulator returns. The
+file `data/columns.toml` defines all other columns, and contains the titles and explanations of all
+columns. A test checks that the core and the file are consistent. Figures, tables and the report use
+the titles, units and explanations of this module.
 """
 
 import functools

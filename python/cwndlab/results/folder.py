@@ -204,8 +204,7 @@ class Folder:
 def is_part(name: str) -> bool:
     """Return whether a file is a numbered part of a table, such as `flows/00003.parquet`.
 
-    Subfolders also contain other results, whose files, such as `networks/history.parquet`, are not
-    parts of a table.
+    A file such as `networks/history.parquet` belongs to other results in a subfolder.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -> set[str]:
     """Return the keys of the finished runs whose data were in the damaged files.
 
-    Each file of a table contains the rows of consecutive runs. Therefore, the runs whose rows were
-    in a damaged file are those between the runs of the neighbouring files. If the matrix, which
-    defines the order of runs, is damaged, all runs are considered lost.
+    Each file of a table contains the rows of consecutive runs. Therefore, a damaged file can only
+    contain runs from the last run of the preceding file to the first run of the following file. If
+    the list of runs (`matrix.parquet`) is also damaged, all runs are considered lost.
     """
     lost = {name.split("/")[1] for name in damaged if name.startswith(f"{FILES}/")}
     tables = {name.split("/")[0] for name in damaged if is_part(name)} - {RUNS}

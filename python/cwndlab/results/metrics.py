@@ -78,9 +78,9 @@ def most_representative_run(
 ) -> str:
     """Return the key of the most representative run: the run nearest to the mean of all runs.
 
-    The HSDPA paper (2010, section V) defines the distance: the Euclidean distance between the
-    vectors of goodput, RTT and number of timeouts, without scaling. With `is_scaled`, each measure
-    is divided by its standard deviation.
+    The distance is the Euclidean distance between vectors of goodput, RTT and number of timeouts,
+    without scaling (De Cicco and Mascolo, 2010, section V). With `is_scaled`, each measure is
+    divided by its standard deviation.
     """
     table = runs.select(pl.col(name).cast(pl.Float64) for name in measures).to_numpy()
     return str(runs["run"][stats.most_representative(table, is_scaled=is_scaled)])
@@ -90,10 +90,10 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
     """Return a Polars expression that combines a column's values over a group of flows.
 
     Counts are added. A rate is the data of all flows, divided by the time during which at least
-    one flow was measured; therefore the rates of simultaneous flows add up, and the rates of
-    consecutive flows do not. (A flow is measured during the last `window_s` seconds before
-    `end_s`. If a flow has no value in these columns, all flows are assumed to be simultaneous.)
-    All other columns are averaged.
+    one flow was measured. Therefore, the rates of simultaneous flows add up, but the rates of
+    consecutive flows do not. A flow is measured during the `window_s` seconds before `end_s`; if
+    `end_s` or `window_s` is unknown, the flows are assumed to be simultaneous. All other columns
+    are averaged.
 
     Args:
         name: a column of flows.

@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Assigns numbers to the keys of runs; the number of a run in the run list is its position.
+    """Assigns a number to the key of each run: the position of the run in the study's run list.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the digits and 4
     for its rank in sorted order.

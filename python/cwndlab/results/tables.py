@@ -131,10 +131,9 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files as a lazy frame; file names are not patterns.
+    """Return the rows of Parquet files as a lazy frame; file names are taken literally.
 
-    Polars would expand `*`, `?` and `[` in a path, and also `~` and `file:` at the beginning of a
-    path.
+    By default, Polars expands `*`, `?` and `[` in a path, and `~` and `file:` at its beginning.
     """
     return pl.scan_parquet([path.absolute() for path in paths], glob=False)
 

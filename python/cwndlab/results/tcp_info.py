@@ -2,7 +2,7 @@
 
 Newer kernels append fields, and each kernel returns only the fields that it knows. A field that the
 kernel does not know is absent, never 0. The backends that run on kernels fill the table `tcp_info`
-from this struct, with one row every 10 ms for the sender and one for the receiver of each flow.
+from this struct. Every 10 ms, each flow adds one row for its sender and one for its receiver.
 """
 
 from __future__ import annotations

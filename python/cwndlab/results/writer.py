@@ -19,8 +19,8 @@ A finished run is committed by appending it to a journal. When a session (a proc
 into the folder) ends, the tables are rewritten from the old tables and the journals, and the
 journals are deleted. A session that is stopped or killed leaves its journal behind; readers
 include this journal, and the next session continues from it. Computer name, time and duration are
-stored only in the history; therefore the same study and seed result in the same bytes in every
-other file on every machine.
+stored only in the history. Therefore, the result files of the same study and seed have the same
+bytes on every machine, except the history and the manifest.
 """
 
 from __future__ import annotations

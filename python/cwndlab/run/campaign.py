@@ -249,7 +249,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Map the name of each copy of a study's link file or preset to the content of this file.
+    """Return the files to store as copies of a study's link files and presets: name and content.
 
     A file below the study's folder keeps its relative path in the results folder. Other files are
     renamed, and their old and new names are added to `names`. The copies are only for people to
@@ -277,10 +277,10 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return two maps for the copies of the study's C files.
+    """Return two mappings for the copies of the study's C files.
 
-    The first map leads from the path of a copy to its content. The second map leads from a
-    reference, the text by which the study names a C file, to the path of the file's copy.
+    The first maps the path of each copy to its content. The second maps each reference to a C file,
+    as written in the study, to the path of the copy.
     """
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}

@@ -120,7 +120,7 @@ def compute(
     stop: Stop | None = None,
     take: Callable[[Part], None] | None = None,
 ) -> Batch:
-    """Run tasks in the given order until the batch is full; the batch lacks the remaining tasks.
+    """Run tasks in the given order until the batch is full; the remaining tasks are not run.
 
     A batch is full if its tables have many rows, or after a run with a packet capture. An error in
     a task is reported in its outcome and does not stop the other tasks.

@@ -97,8 +97,9 @@ class Bar:
     ) -> None:
         """Create a progress display that fits the width of the terminal.
 
-        The number of `units` and the remaining time are always shown. In a narrow terminal, first
-        the description of the last run is left out, then the bar itself, then the end of the title.
+        The number of finished `units` and the remaining time are always shown. A narrow terminal
+        lacks other parts, in this order: the description of the last run, the bar, the end of the
+        title.
         """
         needed = 2 * len(str(total)) + len(f"/ {units} 0:00:00 ")
         short = _cut(title, max(1, min(_TITLE_WIDTH, console.width - needed - 1)))
@@ -196,7 +197,7 @@ def tell(text: str) -> None:
 def reporter(title: str, total: int, done: int, units: str = "runs") -> Reporter:
     """Return a progress display: a bar in a terminal or notebook, otherwise lines of text.
 
-    `units` are the units in which `total` and `done` are counted.
+    `units` names what `total` and `done` count, such as runs.
     """
     console = Console(stderr=True)
     if console.is_terminal or console.is_jupyter:

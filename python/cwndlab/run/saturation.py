@@ -81,7 +81,7 @@ def saturate(
     """Simulate a source that saturates one direction of a link.
 
     Raises:
-        LinkError: the rate in this direction is unlimited, or the link has fewer than `user` users.
+        LinkError: the rate in this direction is unlimited, or the link has no user `user`.
     """
     if user > 1 and not has_medium(resolved.path):
         msg = (

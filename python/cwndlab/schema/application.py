@@ -178,10 +178,10 @@ class Web(Model):
 class Video(Model):
     """A video sent in chunks; the client chooses encoding rates by the amount of buffered video.
 
-    The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
-    buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014). The thresholds for
-    the choice of the rate (reservoir and cushion) are the same fractions of the buffer as in that
-    paper.
+    The default encoding rates come from Apple's HLS Authoring Specification for H.264. The choice
+    of the rate follows Huang and others (SIGCOMM 2014): its thresholds (reservoir and cushion) are
+    the same fractions of the buffer as in that paper. The default buffer, 24 s, is a tenth of the
+    paper's buffer.
     """
 
     kind: Literal["video"] = "video"

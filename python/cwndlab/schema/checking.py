@@ -22,8 +22,8 @@ def checked(source: TomlSource, model: type[Checked]) -> Checked:
     """Check the content of a TOML file, and return the content as an instance of `model`.
 
     Raises:
-        CwndlabError: a key is missing or unknown, or a value has the wrong type; the message names
-            each such key, and its line or the line of its table.
+        CwndlabError: a key is missing or unknown, or a value has the wrong type. The message names
+            each such key and its line; for a missing key, the line of the table.
     """
     try:
         return model.model_validate(source.document)

@@ -27,8 +27,8 @@ class Host(Model):
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
         description="queueing discipline of the transmit queue: pfifo is a first-in, first-out "
-        "queue; fq serves the flows in turn and paces them; fq_codel, pie and dualpi2, with "
-        "their default parameters, drop or mark packets early",
+        "queue; fq serves the flows in turn and paces them; fq_codel, pie and dualpi2 are AQMs "
+        "with default parameters",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,

@@ -64,11 +64,10 @@ def schema_text(of: Literal["study", "users"]) -> str:
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """Return all definitions: `own` (those of the models) and those of links.
+    """Return the definitions of the models (`own`) and of links (from the Rust core).
 
-    The definitions of links come from the core, which is the Rust extension. In the result, the
-    key `kind` of each table has the description of the table, and a string such as `"bulk"` is
-    allowed wherever a table for an application is allowed.
+    In the models, the key `kind` of each table gets the description of the table. The key
+    `application` may also be a string, such as `"bulk"`.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():

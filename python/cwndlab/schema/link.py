@@ -1,7 +1,7 @@
 """Represent links in the form of study files: `[link]`, `[reverse_link]`, or a line of text.
 
-The Rust core (`crates/texts`) defines the keys of links and their meaning. In this module, a link
-is a single value of a study; the core has checked the link's keys.
+The Rust core (`crates/texts`) defines and checks the keys of links. In Python, a link is a single
+value of a study.
 """
 
 from __future__ import annotations

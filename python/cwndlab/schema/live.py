@@ -42,8 +42,8 @@ class LivePath(Model):
     algorithm_on: AlgorithmOn = Field(
         default="sender",
         description='machine that uses the congestion control algorithm of the study: "sender" '
-        '(the machine that sends the data), "client" or "server"; the other machine keeps its '
-        "default algorithm, which is cubic in simulations",
+        '(the machine that sends the data), "client" or "server"; with client or server, the '
+        "other machine keeps its default algorithm (cubic in simulations)",
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,

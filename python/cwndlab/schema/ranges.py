@@ -65,9 +65,8 @@ class Choice(Model):
 class Range(Basis):
     """The range of one setting of a network: an interval of numbers, or several choices.
 
-    If a range has several paths, they vary together: the first path is set to the drawn value; the
-    ratio (`log`) or the difference (`linear`) between the first path and each other path stays the
-    same.
+    If a range has several paths, they vary together: the first path is set to the drawn value. Each
+    other path keeps its ratio (`log`) or its difference (`linear`) to the first path.
     """
 
     paths: tuple[str, ...] = Field(

@@ -40,8 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the stack of the flow; if that "
-        "is absent, the user_stack or server_stack of the receiving machine",
+        description="TCP stack profile of the receiver; if absent, the key stack of the flow "
+        "applies",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"

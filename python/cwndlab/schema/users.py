@@ -63,8 +63,8 @@ class WrittenPopulation(Model):
     classes: Literal["users", "estimates"] = Field(
         default="users",
         description="meaning of the classes. `users`: each class consists of users with similar "
-        "networks. `estimates`: all classes are estimates of one network, and the weight of a "
-        "class is the probability that its estimate is right",
+        "networks. `estimates`: each class is an estimate of the same network, and its weight is "
+        "the probability that the estimate is right",
     )
     explained: bool = Field(
         default=True,

@@ -1,11 +1,11 @@
 """Derive the tables of study files from models whose values are whole numbers in SI units.
 
 A host, an application or a live network has many settings. Each setting is defined once, in an *SI
-model*. For each SI model, `written_form` creates the *written form*: the model of the same settings
-in a study file, where a quantity has a unit. `Written` marks the fields that are quantities.
-`to_si` converts a value from the written form to the SI model. By default, all keys of a written
-form are optional, so that the keys of a preset and of a study can be combined. With `is_whole`, the
-keys that the SI model needs are required.
+model*. From each SI model, `written_form` derives the *written form*: the model of the table in a
+study file, where quantities have units, as in `10 ms`. `Written` marks the fields that are
+quantities. `to_si` converts a value from the written form to the SI model. By default, all keys of
+a written form are optional, so that the keys of a preset and of a study can be combined. With
+`is_whole`, keys without a default are required.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
 
     Args:
         model: the model whose values are whole numbers in SI units.
-        is_whole: whether keys without a default are required; otherwise all keys are optional.
+        is_whole: if True, keys without a default are required; if False, all keys are optional.
     """
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():

@@ -1,9 +1,8 @@
 """Compute statistics over runs: intervals, paired comparisons, tests and summaries.
 
 The unit of resampling is always a *run*, never a sample within a run: the samples of a run are
-correlated, whereas runs with different seeds are independent. Runs of two algorithms with the same
-seed have the same channel, so the channel causes no difference between them. Therefore, algorithms
-are compared by such pairs of runs.
+correlated, whereas runs with different seeds are independent. Runs with the same seed have the same
+channel. Therefore, two algorithms are compared by pairs of runs with the same seed.
 """
 
 from cwndlab.stats.bootstrap import (

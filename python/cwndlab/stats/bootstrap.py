@@ -8,8 +8,7 @@ T. Hesterberg, "What teachers should know about the bootstrap", The American Sta
 therefore adjusts the tail probability (the "expanded" interval). This module applies the same
 adjustment to the BCa interval; a test simulates the coverage.
 
-The resamples are drawn with a fixed seed and are shared by all statistics with the same number of
-runs, so an interval is reproducible on every computer.
+The resamples are drawn with a fixed seed, so an interval is reproducible on every computer.
 """
 
 import math
@@ -100,8 +99,8 @@ def interval_of_means(
 ) -> Interval:
     """Return a statistic of the means over runs, with its BCa interval.
 
-    Time and memory of the bootstrap increase with the square of the number of runs. If there are
-    more than a few thousand runs, they are grouped, and the means of the groups are resampled.
+    Time and memory of the bootstrap increase with the square of the number of runs. Therefore,
+    5,000 or more runs are divided into 500 groups, and the means of the groups are resampled.
     """
     runs = np.asarray(values, dtype=np.float64)
     if runs.ndim == 0 or len(runs) < _MANY_RUNS:

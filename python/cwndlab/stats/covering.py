@@ -1,13 +1,15 @@
 """Compute intervals whose coverage is nearly nominal, even for ten runs with skewed values.
 
-In simulations of 10 to 40 runs with skewed values (a radio channel that varies by half of its
-mean), the BCa interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of
-95 %, and Student's t interval has 91 to 95 %. Usually, the two intervals miss the true value on
-different sides. Their hull, the smallest interval that contains both, has a coverage of 93 to 97 %.
-It is 6 to 9 % wider than the BCa interval, and 8 to 12 % wider than Student's t interval. The
-bootstrap-t interval has a similar coverage, but is unbounded if most pairs are equal. Completion
-times are compared by the ratio of their geometric means: Student's t interval of the logarithms
-has a coverage of 94 to 96 % for 6 or more runs, for any skew.
+The coverage was simulated for 10 to 40 runs with skewed values (a radio channel that varies by half
+of its mean). The BCa interval of a mean, or of a ratio of means, covers the true value in 91 to
+94 % of the simulations instead of 95 %, Student's t interval in 91 to 95 %. Usually, the two
+intervals miss the true value on different sides. Their hull, the smallest interval that contains
+both, has a coverage of 93 to 97 %. It is 6 to 9 % wider than the BCa interval, and 8 to 12 % wider
+than Student's t interval. The bootstrap-t interval has a similar coverage, but is unbounded if most
+pairs are equal.
+
+Completion times are compared by the ratio of their geometric means. Student's t interval of the
+logarithms then has a coverage of 94 to 96 % for 6 or more runs, for any skew.
 `tests/python/stats/test_coverage.py` tests the hull and the interval of geometric means
 by simulation.
 """

@@ -1,8 +1,9 @@
 """Compare two algorithms by pairs of runs: differences, tests, corrections and decisions.
 
 Runs with equal seeds have equal channels, so run i of one algorithm is compared with run i of the
-other algorithm. Differences are relative to the other algorithm's mean: a reader can judge "2 %
-less" without knowing which values are usual. Differences below the smallest effect are negligible.
+other algorithm. A difference is a fraction of the other algorithm's mean: a reader can judge "2 %
+less" without knowing which values are usual. If the fraction is below the smallest effect (by
+default 5 %), the difference is negligible.
 """
 
 import math
@@ -45,11 +46,12 @@ class PairedTest:
 class Difference:
     """The difference between two algorithms, computed over pairs of runs.
 
-    `relative` is the first algorithm's average, divided by the second algorithm's average, minus 1,
-    with its interval. Verdicts use this effect size. Cohen's d is not suitable: paired simulated
-    runs vary so little that d is very large even for irrelevant differences. `is_negligible` is the
-    outcome of two one-sided tests at 5 %: it is true if the 90 % interval lies within plus or minus
-    the smallest effect.
+    `relative` is the ratio of the two averages (first to second algorithm), minus 1, with its
+    confidence interval. Verdicts use `relative` as the effect size. Cohen's d is not suitable:
+    paired simulated runs vary so little that d is very large even for irrelevant differences.
+
+    `is_negligible` is the outcome of two one-sided tests at 5 %. It is true if the 90 % interval of
+    `relative` lies within plus or minus the smallest effect.
     """
 
     relative: Interval

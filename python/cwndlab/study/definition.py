@@ -122,7 +122,8 @@ class StudyDefinition:
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
         """Read a study file.
 
-        The study file in a results folder gives the study exactly as it was run.
+        For the study file in a results folder, the scenarios stored in this folder are used, so
+        later changes to presets and defaults have no effect.
 
         Args:
             path: path of the study file.

@@ -53,8 +53,7 @@ def path_lines(facts: Sequence[Fact]) -> list[str]:
 def describe_study(study: StudyDefinition) -> list[str]:
     """Return lines that describe a study.
 
-    If several combinations of levels have the same path, or the same flows, the description of
-    this path or of these flows appears only once.
+    Each distinct path, and each distinct list of flows, is described only once.
     """
     model = study.model
     runs = len(study.cells) * study.repetitions

@@ -25,7 +25,7 @@ class Draft:
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        """Set a value at a dotted path; `origin` is the key at which the user wrote the value.
+        """Set a value at a dotted path; error messages name `origin`, the key in the user's file.
 
         Raises:
             FieldError: the study does not contain this path.

@@ -38,9 +38,9 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return one list for each group of factors in `zip`, and one for each remaining factor.
+    """Return one list for each `zip` group of factors, and one for each factor outside `zip`.
 
-    Each entry of a list contains one level of the factor, or of each factor in the group.
+    An entry of a list sets the level of this factor, or of all factors in the group.
     """
     factors = {
         path: levels_of(path, values)
@@ -120,8 +120,7 @@ def _refuse_fixed(path: str, key: KeyPath) -> None:
     """Raise an error if a factor names a key that no factor can vary.
 
     Raises:
-        FieldError: the value of this key must be the same in all runs, or is a random seed or the
-            number of repetitions.
+        FieldError: the key must be the same in all runs, or is `seed` or `repetitions`.
     """
     if path in _RANDOM:
         message = (

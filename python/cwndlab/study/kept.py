@@ -1,8 +1,7 @@
 """Read the scenarios of a completed study, which are stored in its results folder.
 
-Presets, hosts and defaults may change after a study has been run. Therefore, a `study.toml` in a
-results folder is not resolved again: reports, packs and repeated runs use the scenarios that are
-stored in the same folder.
+Presets, hosts and defaults may change after a study has been run. Therefore, reports, packs and
+repeated runs do not evaluate `study.toml` again, but use the scenarios that are stored next to it.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class KeptScenarios:
     def _damaged(self) -> StudyError:
         msg = (
             f"{self.folder / SCENARIOS}: the file is damaged; delete it to run {STUDY} with the "
-            "presets and defaults of this version instead of the stored scenarios"
+            "presets and defaults of this version"
         )
         return StudyError([msg])
 

@@ -1,10 +1,12 @@
 """List the runs of a study: all repetitions of all combinations of factor levels.
 
 A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or
-a name whose levels are tables. Each of these tables describes one level, such as a variant in a
-paper: a `name`, and a value for each path that the level sets. All combinations of levels are run,
-except that factors listed together in `zip` vary together. `include` keeps only the combinations
-that match one of its rules; `exclude` removes the combinations that match one of its rules.
+a name with a list of tables. Each table describes one level, such as a variant in a paper: it
+contains the `name` of the level, and a value for each path that the level sets.
+
+All combinations of levels are run, except that factors listed together in `zip` vary together. If
+there are `include` rules, a combination must match one of them. A combination that matches an
+`exclude` rule is not run.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Check the study in a document; return its model, its factors' column names, and its cells.
+    """Check a study; return its model, the column names of its factors, and its cells.
 
     A cell is a combination of factor levels.
 

@@ -61,8 +61,8 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
     """Return the part of a key path that the document contains, and the message.
 
-    If the document contains only the beginning of the path, the message begins with all keys of
-    the path except the first, as in `wifi.access_point.queue: `.
+    If the document contains only the first keys of the path, the returned message begins with the
+    path, but without its first key. Example: `wifi.access_point.queue: `.
     """
     found = _written(document, key)
     is_short = found != key[: len(found)]
@@ -73,7 +73,8 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
     """Return the part of a key path that the document contains.
 
-    If the document sets the key by a short key (`_SHORT`), return the path of the short key.
+    If the document instead contains a short key from `_SHORT`, such as `users`, return the path of
+    the short key.
     """
     value: Any = document
     around: list[object] = []

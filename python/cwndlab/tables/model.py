@@ -165,8 +165,8 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
     """Return how many runs completed a transfer or response, as text such as "4 of 10 runs".
 
-    The text is empty in three cases: all runs completed a transfer or response, no run completed
-    one, or the column does not measure the completion of transfers or responses.
+    The text is empty if all runs completed one, or if no run did. It is also empty if the column
+    is not a completion time.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])

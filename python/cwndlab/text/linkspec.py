@@ -1,8 +1,8 @@
 """Read links that are described in one line, such as `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
-`[link]` table follow, separated by commas; keys of a nested table are written with a dot. Within
-quotes, commas belong to the value or path. `parse_spec` converts the line to a `[link]` table.
+`[link]` table follow, separated by commas; keys of a nested table are written with a dot. A value
+or path that contains a comma is put in quotes. `parse_spec` converts the line to a `[link]` table.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def parse_spec(text: str) -> dict[str, Any]:
 def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
     """Return the value of the option `--link` for a link that replays the trace at `path`.
 
-    A path that contains commas is put in quotes. `rest` contains further keys of the link, and
-    begins with a comma. `kind` is the word before the colon, such as `trace`.
+    The value is `KIND:PATH`, such as `trace:walk.csv`, followed by `rest`. `rest` contains further
+    keys of the link, and begins with a comma. A path that contains commas is put in quotes.
     """
     text = str(path)
     if "," in text or text.startswith(("'", '"')):
@@ -42,8 +42,8 @@ def trace_line(kind: str, path: str | PurePath, rest: str = "") -> str:
 def split_trace_line(text: str) -> tuple[str, str, str] | None:
     """Split the one-line description of a link, if the description begins with a trace.
 
-    Return the kind and the path of the trace, and the text of the further keys. The function is
-    the inverse of `trace_line`. If the line does not begin with a trace, return None.
+    The function is the inverse of `trace_line`: it returns `kind`, `path` and `rest`. If the
+    description does not begin with a trace, it returns None.
 
     Raises:
         QuantityError: `text` does not describe a link.

@@ -1,9 +1,9 @@
 """Parse quantities exactly, as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
 Each function `parse_*` returns a whole number of a small unit: bits per second, nanoseconds, bytes,
-parts per billion. A value that is not a whole number of this unit is an error, and so is a number
-without a unit. Each function `format_*` returns the shortest text that `parse_*` reads as the same
-number. The compiled core defines the units and the error messages.
+parts per billion. A value must have a unit, and must be a whole number of the small unit. Each
+function `format_*` returns the shortest text that `parse_*` reads as the same number. The compiled
+core defines the units and the error messages.
 """
 
 from __future__ import annotations

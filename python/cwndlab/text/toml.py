@@ -130,9 +130,9 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return `message`; for a key inside a link that is written in one line, put the key before it.
+    """Return `message`; if a link written in one line contains the key, put the key first.
 
-    For example, the message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
+    For example, a message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
     """
     value = document
     for n, part in enumerate(key):

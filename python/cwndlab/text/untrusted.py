@@ -31,12 +31,11 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contai
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """Return a JSON object without its long lists, whose items are passed to functions.
+    """Return a JSON object without its long lists; pass each item of these lists to a function.
 
     Args:
         file: a file that contains the JSON object.
-        streamed: for the path of each long list, a function that is called with each item of the
-            list; the returned object does not contain these lists.
+        streamed: maps the path of each long list to the function that gets the list's items.
 
     Raises:
         ValueError: the document is invalid (see `read_json`), or is not an object.

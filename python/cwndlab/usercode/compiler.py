@@ -153,9 +153,9 @@ def _refuse_shared_variables(program: Program, unit: bytes) -> None:
     names = shared_variables(unit)
     if names:
         msg = (
-            f"{program.file}: {', '.join(names)}: all connections and runs share this state, so "
-            "results depend on the order of runs; move this state into the struct of CC_PRIV_CHECK "
-            "or CC_STATE, or declare it const"
+            f"{program.file}: all connections and runs share the static state in "
+            f"{', '.join(names)}, so results depend on the order of runs; move this state into the "
+            "struct of CC_PRIV_CHECK or CC_STATE, or declare it const"
         )
         raise BrokenAlgorithmError(msg)
 

@@ -79,7 +79,7 @@ def is_file_reference(name: str) -> bool:
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
     """Return the name of an algorithm's file in results, such as `my_cc`.
 
-    The name keeps the ending `.c` if it would otherwise be that of a built-in algorithm.
+    If a built-in algorithm has this name, the file's name keeps its ending `.c`.
     """
     if reference.startswith(LINUX_PREFIX):
         return f"{LINUX_PREFIX}{file_of(reference).stem.removeprefix('tcp_')}"
@@ -126,9 +126,9 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
     """Find the files of an algorithm that must be stored with results.
 
     Returns:
-        The path of the copy of the algorithm's file, and a dictionary that maps the path of each
-        copy to the original file. Besides the algorithm's file, the dictionary contains the files
-        that the algorithm includes from its folder or from the same Linux source.
+        The path under which the algorithm's C file is stored, and a dictionary that maps the path
+        of each stored copy to the original file. The dictionary also contains the files that the C
+        file includes from its folder or from the same Linux source tree.
     """
     main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)

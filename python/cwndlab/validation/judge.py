@@ -1,11 +1,15 @@
 """Judge, for each setting of a study, whether simulator and kernel agree.
 
-For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
-by more than the bounds, the setting is repeated with ten seeds in total, because the difference may
-be due to chance: on some links, a first loss that occurs slightly earlier changes the whole run.
-After these runs, the ranges of values are compared. If the ranges of simulator and kernel overlap,
-the verdict is "overlaps", with the share of runs that lie in both ranges; otherwise, the verdict is
-"differs".
+A setting is a combination of factor levels. Its verdict is based on goodput and median RTT:
+
+- "agrees": the medians over repetitions differ by no more than the bounds.
+- "overlaps": a median differs by more, but the values of simulator and kernel have overlapping
+  ranges. The verdict includes the share of runs that lie in both ranges.
+- "differs": a median differs by more, and the ranges do not overlap.
+
+A difference of medians may be due to chance: on some links, a first loss that occurs slightly
+earlier changes the whole run. Therefore, `validate` repeats a setting that does not agree, up to
+ten seeds in total.
 """
 
 from __future__ import annotations

@@ -51,12 +51,14 @@ def validate(
 ) -> Validation:
     """Execute the missing runs, and store results in the subfolders `sim` and `kernel` or `vm`.
 
-    If the medians of simulator and kernel differ by more than the bounds in a setting, this setting
-    is run with ten seeds in total, so that the distributions can be compared. If the kernel lacks
-    an algorithm, cwndlab's implementation is loaded into the kernel for the runs. The simulator
-    models the hosts by the preset `linux-tun` unless the study names other hosts. If the kernel
-    runs in virtual machines, the subfolder is `vm`, the preset is `linux-tun-vm`, the simulator
-    uses the buffer limits of these machines, and all settings of a repetition share a seed.
+    If the verdict on a setting (see `judge`) is not "agrees", the setting is run with ten seeds in
+    total, so that the ranges of values can be compared. Studies with one repetition are an
+    exception. If the kernel lacks an algorithm, cwndlab's implementation is loaded for the runs.
+
+    The simulator models hosts by the preset `linux-tun` unless the study names other hosts. If the
+    kernel runs in virtual machines, the preset is `linux-tun-vm`, and the simulator uses the buffer
+    limits of these machines. In this case, all settings of a repetition share a seed, and the
+    subfolder is `vm`.
 
     Args:
         study: the study to run.

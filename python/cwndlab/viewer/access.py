@@ -1,10 +1,9 @@
 """Check requests to the server of `cwndlab open`.
 
 Browsers that have opened the printed address are allowed; requests from other sites are refused.
-The server exchanges the token in the address for a cookie that scripts cannot read. The server
-refuses requests whose Host header names another host (DNS rebinding), and requests whose
-`Sec-Fetch-Site`, `Origin` or content type shows that another site or another port of this computer
-sent them.
+The server exchanges the token in the address for a cookie that scripts cannot read. If the Host
+header of a request names another host (DNS rebinding), the request is refused. `Sec-Fetch-Site`,
+`Origin` and content type reveal requests from another site or another port of this computer.
 """
 
 from __future__ import annotations

@@ -31,13 +31,13 @@ _ONE_VALUED = ("link", "reverse_link", "application")
 def text_of(form: Mapping[str, Any]) -> str:
     """Return the text of the study file that a form describes.
 
-    A form contains the keys of `[study]`. It may also contain `factors`, which maps the path of
-    each varied key to a list of values, and `flow`, a list of tables. Alternatively, a form
-    contains only the key `toml`, whose value is the whole text of a study file.
+    A form contains either the keys of `[study]`, or only the key `toml` with the whole text of a
+    study file. With the keys of `[study]`, two further keys are possible: `factors` maps the path
+    of each varied key to a list of values, and `flow` is a list of tables.
 
     Raises:
-        CwndlabError: a value has the wrong type, a key needs a table as its value, or a form with
-            the key `toml` contains another key.
+        CwndlabError: a value has the wrong type, a key needs a table, or a form with the key `toml`
+            contains another key.
     """
     if "toml" not in form:
         return write_toml(_document(form))

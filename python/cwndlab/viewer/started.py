@@ -58,7 +58,8 @@ class Started:
         """Write the study that `form` describes to a file, start it, and return its results folder.
 
         Raises:
-            CwndlabError: `cwndlab run` refuses the study; the message states the reason.
+            CwndlabError: results with this id exist, or `cwndlab run` refuses the study; the
+                message states the reason.
             RefusedForm: the form contains problems, which the error lists by field.
         """
         text = text_of(form)

@@ -99,7 +99,7 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
                 ),
             ),
             "compiles and loads",
-            r"mine\.c: seen: all connections and runs share this state, so results ",
+            r"mine\.c: all connections and runs share the static state in seen, so results ",
         ),
         (
             ("\t/* here */", "\tcc_phase(sk, 3);"),

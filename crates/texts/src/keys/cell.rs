@@ -85,8 +85,8 @@ pub(crate) static FIXED_SCHEME: Table = Table {
 
 pub(crate) static OUTER_LOOP: Table = Table {
     name: "OuterLoop",
-    about: "Outer loop of the link adaptation: a margin that is added to the reported channel \
-        quality, and adapted continually to keep the share of failed blocks at a target.",
+    about: "Outer loop of the link adaptation: adds a margin to the reported channel quality, and \
+        adapts the margin continually to keep the share of failed blocks at a target.",
     kind: None,
     keys: &[
         needed(
@@ -579,8 +579,8 @@ pub(crate) static CELL_PATH: Table = Table {
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "settings that all users share, or a list of tables: the first user has the settings \
-             of the first table, and so on; after the last table, the list begins again",
+            "settings of the users: one table for all users, or a list of tables that are assigned \
+             to the users in turn, repeatedly if there are more users than tables",
         ),
         usual(
             "background",

@@ -22,9 +22,8 @@ pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",
     "ack_filter",
     Form::Word(&["conservative", "aggressive"]),
-    "ACK filter, as in CAKE: queued ACKs are dropped when a newer ACK of the same connection makes \
-     them redundant; with aggressive, only the newest ACK stays; with conservative, one older ACK \
-     also stays",
+    "ACK filter, as in CAKE: drops queued ACKs that a newer ACK of the same connection makes \
+     redundant; aggressive drops all redundant ACKs, conservative keeps one of them",
 );
 pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",

@@ -195,8 +195,9 @@ pub(crate) static NR: Table = Table {
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the repeating TDD pattern, in order; with fdd, the pattern may be absent: \
-             then 13 symbols of each downlink slot and 14 symbols of each uplink slot carry data",
+            "slots of the repeating TDD pattern, in order; with fdd, the pattern is optional: \
+             without it, 13 symbols of each downlink slot and all 14 symbols of each uplink slot \
+             carry data",
         ),
         needed(
             "downlink_layers",
@@ -250,8 +251,8 @@ pub(crate) static NR: Table = Table {
             "secondary",
             "secondary_mhz",
             MEGAHERTZ,
-            "bandwidth of the second carrier; this carrier has the same slots as the first and is \
-             used only in the downlink; without this key, the cell has one carrier",
+            "bandwidth of a second carrier, which is used only in the downlink and has the slot \
+             pattern of the first carrier; if absent, the cell has one carrier",
         ),
     ],
 };

@@ -87,8 +87,8 @@ pub(crate) static NODE: Table = Table {
             "access",
             Form::Word(&["background", "best_effort", "video", "voice", "legacy"]),
             "access category: priority of the station or access point in the competition for the \
-             channel; legacy means no priorities; if absent, best_effort, or legacy for 802.11a, b \
-             and g",
+             channel; legacy: no priorities (DCF); the default is legacy for 802.11a, b and g, \
+             and best_effort for other standards",
         ),
     ],
 };
@@ -252,9 +252,9 @@ static ACCESS_POINT: Table = Table {
                 &[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME, &DOWNLINK_DUAL_PI2],
                 Short::Kind,
             ),
-            "kind of queue for packets to the stations: fifo, fq_codel or airtime (these three as \
-             in Linux), or dualpi2; if absent, a single queue with the limit queue_packets, as in \
-             ns-3",
+            "kind of queue for packets to the stations: fifo, fq_codel and airtime imitate Linux; \
+             dualpi2 is DualPI2 (RFC 9332); if absent, one queue with the limit queue_packets, as \
+             in ns-3",
         ),
         ACK_FILTER,
         ACK_THINNING,
@@ -300,8 +300,8 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "signal-to-noise ratio that a real receiver needs, for the same error probability, in \
-             addition to the ratio in the error curve; if absent, 0 dB; IEEE 802.11 assumes 5 dB",
+            "additional signal-to-noise ratio that a real receiver needs to reach the error \
+             probability of the error curve; if absent, 0 dB; IEEE 802.11 assumes 5 dB",
         ),
     ],
 };
@@ -459,8 +459,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "station",
             "",
             Form::OneOrList(&NODE),
-            "settings that all stations share, or a list of tables: the first station has the \
-             settings of the first table, and so on; after the last table, the list begins again",
+            "settings of the stations: one table for all stations, or a list of tables that are \
+             assigned to the stations in turn, repeatedly if there are more stations than tables",
         ),
         optional(
             "radio",

@@ -314,9 +314,9 @@ const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "recorded link, from which the rate over time is taken: a Mahimahi trace, lines with a time \
-     in s and a rate in Mbit/s, a table of rates (CSV or JSON), a report of iperf3, or a folder \
-     of CellReplay; files may be compressed with gzip",
+    "recording of the link's rate: a Mahimahi trace, a text file whose lines contain a time in s \
+     and a rate in Mbit/s, a CSV or JSON table of rates, an iperf3 report, or a CellReplay folder; \
+     files may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
@@ -347,9 +347,9 @@ const LIGHT_TRACE: Key = optional(
     "light_trace",
     "",
     Form::Text,
-    "file of packet trains that were recorded on the idle link and apply while the load is light, \
-     as in CellReplay; each line has a time, a base delay and arrival times in ms; requires a \
-     Mahimahi trace under the key trace",
+    "file with packet trains that were recorded on the idle link, for replay under light load, as \
+     in CellReplay; each line contains the time of a train, its base delay and the arrival times \
+     of its packets, in ms; the key trace must name a Mahimahi trace",
 );
 const LIGHT_AFTER: Key = optional(
     "light_after",
@@ -369,8 +369,8 @@ const LIGHT_FIRST: Key = optional(
     "light_first",
     "",
     FEW_BYTES,
-    "size of the first packet of each packet train of light_trace, including its IP header; all \
-     other packets of a train have 1500 bytes; if absent, the first packet also has 1500 bytes",
+    "size of the first packet of each train in light_trace, including its IP header; if absent, \
+     1500 bytes, like all further packets of a train",
 );
 const HOLD: Key = usual(
     "hold",
@@ -384,8 +384,8 @@ const QUEUE: Key = optional(
     "queue",
     "",
     Form::Queue,
-    "maximum length of the queue; if absent, one bandwidth-delay product (BDP), but at least 10 \
-     packets; for a trace, one BDP at the mean rate of the trace, but at least 250 packets",
+    "maximum length of the queue; the default is one bandwidth-delay product (BDP), at least 10 \
+     packets; for a trace, it is one BDP at the trace's mean rate, at least 250 packets",
 );
 const AQM: Key = usual(
     "aqm",
@@ -399,8 +399,9 @@ const JITTER: Key = optional(
     "jitter",
     "jitter",
     DELAYS,
-    "random variation of the delay: \"2 ms\" is uniform jitter from 0 to 2 ms; \"wifi 7 ms\", \
-     \"bunched 5 ms\" and tables are other kinds of jitter",
+    "random variation of the delay: \"2 ms\" is uniform jitter from 0 to 2 ms; \"wifi 7 ms\" \
+     imitates a bad Wi-Fi channel; \"bunched 5 ms\" delivers packets in bunches, every 5 ms; a \
+     table selects any kind",
 );
 const REORDER: Key = optional(
     "reorder",
@@ -643,9 +644,9 @@ static CHAIN_STAGE: Table = Table {
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "A wire, a cell, a Wi-Fi channel, a chain of links, or a preset with changes. A wire or \
-        a chain of wires defines one direction of a path; a cell, a Wi-Fi channel, and a chain \
-        that contains one of them define both directions.",
+    about: "A wire, a cell, a Wi-Fi channel, a chain of links, or a preset with changes. A cell or \
+        a Wi-Fi channel defines both directions of a path, even as part of a chain. A wire or a \
+        chain of wires defines only one direction.",
     kind: None,
     keys: &LINK_KEYS,
 };

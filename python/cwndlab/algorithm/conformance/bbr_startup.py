@@ -203,8 +203,8 @@ def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms.
 
     On a kernel, a sender can send a packet between two ACKs of a burst. The delivery rate sample
-    of such a packet can be up to a quarter too high. The check's upper limit for the bandwidth
-    estimate allows for this error.
+    of such a packet can be up to 25 % too high. The check therefore accepts bandwidth estimates
+    of up to 1.3 times the link rate.
     """
     rate, rtt_s, bunch_s = 40.0, 0.080, 0.025
     link = {"rate": f"{rate} Mbit/s", "delay": "40 ms", "queue": "1200 packets"}

@@ -2,9 +2,9 @@
 
 A test case that needs an event during a phase runs the connection twice. The first run shows when
 the phase begins; in the second run, the path or the application changes at that time. In the
-simulator, both runs are identical until then. On a kernel, the algorithm's random numbers are the
-same in both runs, too. However, the phase may begin some milliseconds earlier or later in the
-second run, so the case checks that the event happened in the phase (`Observation.require`).
+simulator, both runs are identical until the change. On a kernel, the algorithm uses equal random
+numbers in both runs, but the phase may begin some milliseconds earlier or later in the second run.
+Each case therefore checks that the event happened in the phase (`Observation.require`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _APPROACHES, _NEAR_S = 6, 0.3
 """Limits of the search for the time at which the application must slow down: the maximum number of
 runs, and the error in seconds that is small enough to end the search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Multiples of `_STEP_S` seconds. Each further run adds the next of them to the time that the
-search found, until the application limits the sender at an accepted time."""
+"""Offsets from the result of the search, as multiples of `_STEP_S` seconds. Further runs try these
+offsets one after another, until the application limits the sender at an accepted time."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""Smallest and largest accepted difference, in seconds: the time at which the application begins
-to limit the sender, minus the time that the test case requires."""
+"""Accepted deviation, in seconds, from the time at which the application must begin to limit the
+sender: at most `-_EARLIEST_S` too early, and at most `_LATEST_S` too late."""
 
 
 class NotReachedError(Exception):
@@ -90,7 +90,7 @@ class Observation:
         sets it."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
-        """Return the first stay in a phase, among the stays that begin at `after` seconds or later.
+        """Return the first stay in a phase; ignore stays that begin before `after` seconds.
 
         Raises:
             NotReachedError: the connection does not enter the phase.
@@ -235,9 +235,9 @@ class Bench:
         """Run one connection in bulk until `at_s`; from then on, the application limits the sender.
 
         When the application slows down, the sender first transmits the data in its send buffer.
-        The application must therefore slow down before `at_s`, and several runs find out how much
-        earlier. The first runs approach the right time. The other runs try times near that time,
-        because the amount of data in the buffer varies: the application fills the buffer in steps.
+        The application must therefore slow down before `at_s`; the first runs search for the right
+        time. The application fills the buffer in steps, so the amount of buffered data varies.
+        Further runs therefore try times near the result of the search.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.

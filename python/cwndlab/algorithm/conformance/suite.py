@@ -80,16 +80,17 @@ def run_cases(
     """Run the test cases with the given numbers, or all test cases if no number is given.
 
     The cases run in the simulator by default. With `on_kernel`, they run on this machine's kernel;
-    with `guest`, they run on the stock kernel `guest` in a virtual machine. If a required event
-    does not happen in the required phase, a case is repeated with another seed: up to five times
-    on this machine's kernel, and up to twice in a virtual machine.
+    with `guest`, they run on the stock kernel `guest` in a virtual machine. If an event does not
+    happen in the required phase, the case is repeated with another seed: up to five times on this
+    machine's kernel, up to twice in a virtual machine, and never in the simulator.
 
     Raises:
-        KernelRunError: this machine cannot run studies on its kernel, or in virtual machines.
-        KernelError: the algorithm cannot be loaded into this kernel.
+        KernelRunError: this machine cannot run studies on its kernel; or the virtual machine
+            cannot be booted, or cannot load the algorithm.
+        KernelError: the algorithm cannot be loaded into this machine's kernel.
         UnknownNameError: the algorithm does not exist.
         AlgorithmError: the algorithm cannot be used, it does not report the phases that the test
-            cases need, or a number is not the number of a test case.
+            cases need, or a test case does not exist.
     """
     unknown = sorted(set(numbers) - {case.number for case in BBR_CASES})
     if unknown:

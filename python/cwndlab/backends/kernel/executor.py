@@ -94,9 +94,9 @@ class KernelExecutor:
     ) -> None:
         """Create an executor; it calls `say` to show messages to the user.
 
-        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
-        lacks. At most `at_once` runs are executed in parallel, each in separate network
-        namespaces; the processors must be fast enough for all these runs.
+        If `may_fall_back` is set and the kernel lacks an algorithm, cwndlab's implementation is
+        used. At most `at_once` runs are executed in parallel, each in its own network namespaces.
+        The processors must be fast enough to emulate `at_once` links in real time.
         """
         self._may_fall_back = may_fall_back
         self._at_once = at_once

@@ -1,6 +1,7 @@
 """Find the kernel's names for a run's algorithms, and load algorithms that the kernel lacks.
 
-`cubic` is Linux's algorithm. `ours:cubic` is cwndlab's algorithm; it is loaded while runs need it.
+In a study, `cubic` means Linux's own algorithm, and `ours:cubic` means cwndlab's implementation.
+Implementations of cwndlab are loaded into the kernel only while runs need them.
 """
 
 from __future__ import annotations

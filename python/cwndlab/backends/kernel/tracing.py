@@ -1,10 +1,9 @@
 """Record the TCP events of a run with BPF programs at tracepoints of the kernel.
 
-`TCP_INFO` is read every 10 ms. It therefore shows a timeout late, and a recovery only if the
-recovery lasts until the next reading. The kernel also counts timeouts and recoveries
-(`/proc/net/netstat`), but not separately for each flow. `cwndlab/kernel/trace.bpf.c` records each
-event when it happens. If this program cannot be loaded, runs continue without it, and the history
-of each run states the reason.
+Samples of `TCP_INFO` every 10 ms show a timeout late, and can miss a recovery that is shorter
+than 10 ms. The counters in `/proc/net/netstat` do not distinguish flows. The BPF program
+`cwndlab/kernel/trace.bpf.c` therefore records each event when it happens. If the program cannot be
+loaded, runs continue without it, and the history of each run states the reason.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def _seek_data(file: IO[bytes], package: Path) -> None:
 
 
 def first_file_system(files: Mapping[str, bytes]) -> bytes:
-    """Return a cpio archive (format `newc`) of `files`, made executable, and their folders.
+    """Return a cpio archive (format `newc`) of `files` and their folders; files are executable.
 
     The bytes depend only on `files`: the archive contains no times, owners or inode numbers of
     this machine.

@@ -48,8 +48,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` contains the algorithms that runs load; each key is the name by which the kernel
-        knows the algorithm.
+        `programs` contains the algorithms that runs load, by their names in the kernel.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
@@ -115,8 +114,8 @@ class GuestNames(KernelNames):
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """Create an object that finds names in `kernel`.
 
-        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
-        lacks.
+        If `may_fall_back` is set and the kernel lacks an algorithm, cwndlab's implementation is
+        used.
         """
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
@@ -197,8 +196,8 @@ class VmExecutor(KernelExecutor):
     ) -> None:
         """Create an executor with `jobs` virtual machines in parallel, by default one per core.
 
-        If `may_fall_back` is set, cwndlab's implementation is used for an algorithm that the kernel
-        lacks.
+        If `may_fall_back` is set and the kernel lacks an algorithm, cwndlab's implementation is
+        used.
         """
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel

@@ -166,7 +166,7 @@ def find_kernel(wanted: str | None) -> StockKernel:
 
 
 def add_package(package: Path) -> StockKernel:
-    """Unpack the kernel that a Debian package contains into the cache folder.
+    """Unpack the kernel of a Debian package into the cache folder.
 
     Raises:
         KernelRunError: the package contains no kernel, or lacks a file that a run needs.

@@ -23,10 +23,12 @@ CALLS = "calls"
 def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:
     """Return a compressed archive that `init.sh` unpacks into `/run/asked`.
 
-    The file `request` is a request to `cwndlab-testbed`. The file `loads` contains, for each
-    algorithm, the request to `cwndlab-kernel` that loads it before the run. If the calls of an
-    algorithm are recorded, `loads` also contains the request that starts the recording, and the
-    file `ends` contains the request that stops it after the run.
+    The archive contains the compiled algorithms and these files:
+
+    - `request`: the request to `cwndlab-testbed`.
+    - `loads`: the requests to `cwndlab-kernel` before the run. They load each algorithm and, if its
+      calls are recorded, start the recording.
+    - `ends`: the request that stops the recording after the run; absent if no calls are recorded.
 
     Raises:
         BrokenAlgorithmError: an algorithm does not compile; the message names the erroneous lines.

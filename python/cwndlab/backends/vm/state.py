@@ -1,10 +1,9 @@
-"""Change the saved state of a QEMU so that a run which starts from it can be recorded.
+"""Prepare a saved QEMU state, so that QEMU can record runs that start from this state.
 
-QEMU keeps the time of an instruction-counted clock as two numbers of nanoseconds: the instructions
-that were executed, and a bias for the time that was skipped. When QEMU records a run, it stores the
-difference between two counts of instructions as a C `int`. The first difference is from 0 to the
-count in the loaded state. If it is from 2^31 to 2^32 (modulo 2^32), the `int` is negative, and QEMU
-aborts because its assertion `diff >= 0` fails.
+QEMU's instruction-counted clock is the sum of two values: the count of executed instructions
+(1 ns each), and a bias for skipped time. When QEMU begins to record a run, it stores the count from
+the loaded state as a C `int`. If bit 31 of the count is set, the `int` is negative, and QEMU aborts
+because its assertion `diff >= 0` fails. cwndlab therefore sets the count in the saved state to 0.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ _FIELDS = struct.Struct(">qq")  # qemu_icount_bias, qemu_icount
 
 
 def count_from_zero(state: IO[bytes]) -> None:
-    """Add the count of instructions to the bias, in place; the machine's clock stays the same.
+    """Set the count of instructions to 0, and add it to the bias so that the clock is unchanged.
+
+    The function edits the file in place.
 
     Raises:
         KernelRunError: the file is not the state of a machine with an instruction-counted clock.

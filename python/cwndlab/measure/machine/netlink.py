@@ -43,7 +43,7 @@ Attributes = dict[int, bytes]
 
 
 def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterator[bytes]:
-    """Send a netlink request, and yield the answers' messages, without the messages' headers.
+    """Send a netlink request, and yield the payload of each message of the answer.
 
     Raises:
         OSError: the kernel refuses the request, or does not support netlink.

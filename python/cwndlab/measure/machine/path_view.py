@@ -3,9 +3,14 @@
 A proxy that terminates TCP replaces one connection with two. Client and server then measure only
 their own connections to the proxy. The server's algorithm controls only the data between server and
 proxy, and not the data on a radio link between proxy and client. Therefore, comparisons of
-algorithms are meaningless. Any of these observations reveals a proxy: the TCP timestamps at client
-and server come from different clocks (both can read the timestamps without root privileges), the
-window scales differ, or TCP's round-trip times are too short for the whole path.
+algorithms are meaningless.
+
+Any of these observations reveals a proxy, and none needs root privileges:
+
+- the TCP timestamps at client and server come from different clocks;
+- only one of the two hosts uses TCP timestamps;
+- the window scales at client and server differ;
+- TCP's round-trip times are too short for the whole path.
 """
 
 from __future__ import annotations
@@ -140,9 +145,9 @@ def view_of(connection: socket.socket) -> View:
 def waited_ms(connection: socket.socket) -> float:
     """Return a lower bound, in ms, of the time since a connection's last data arrived here.
 
-    Right after the data were read, this is the time for which they waited to be read, which can be
-    long on a busy computer. The kernel counts whole ticks since the arrival, so one tick is
-    subtracted.
+    If the data have just been read, the result shows how long they waited in the receive buffer;
+    this wait can be long on a busy computer. The kernel counts whole ticks since the arrival, so
+    one tick is subtracted.
     """
     tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     since_ms = tcp_info.decode(tcp_info.read(connection))["last_data_recv_ms"]

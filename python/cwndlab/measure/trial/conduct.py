@@ -1,12 +1,11 @@
 """Conduct a trial: measure its periods in random order, and stop if a period harms users.
 
 The baseline is the algorithm in use today; the challenger is the tested algorithm. A guard compares
-each period of the challenger with earlier periods of the baseline, during which the conditions of
-the network may have been different. Therefore, suspected harm is checked under the same conditions:
-the trial returns to the baseline at once, for as long as the plan states. The trial ends only if
-the challenger, compared with the baseline in this return, exceeds a limit. Otherwise, the
-challenger continues with the rest of its period. A return is not part of any block, so it does not
-enter the measured change.
+each period of the challenger with earlier periods of the baseline. The network may have changed
+since those earlier periods. Therefore, if the guard suspects harm, the trial returns to the
+baseline at once, for the time that the plan states. If the return confirms the harm, the trial
+ends. If not, the challenger continues with the rest of its period. A return is not part of any
+block, so it does not enter the measured change.
 """
 
 from __future__ import annotations

@@ -21,17 +21,15 @@ LASTING_S = 2.0
 _SUSPICION = 2 / 3
 """A finished period is suspected of harm if its outcome exceeds this fraction of a limit.
 
-The period is compared with earlier periods. If the conditions of the network were worse during
-those periods, the comparison hides a part of the harm; the fraction is therefore below 1. If a
-period is suspected, the trial returns to the baseline, and `harm_after_return` checks whether the
-period did harm; that check uses the limits themselves instead of this fraction. The value was
-chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
+The period is compared with earlier periods of the baseline. If the network was worse in those
+earlier periods, the comparison hides a part of the harm. The fraction is therefore below 1. After a
+suspicion, the trial returns to the baseline, and `harm_after_return` applies the full limits. The
+value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
 _BY_HALF = 1.5
-"""Factor by which a limit is multiplied if a period is compared with the mean of two outcomes of
-the baseline: the outcome of the return to the baseline after the period, and the outcome of earlier
-periods. The factor is above 1, so that a change in the network's conditions since the earlier
-periods is not taken for harm."""
+"""Factor that loosens the limits in the second comparison of `harm_after_return`. There, a period
+is compared with the mean of the return and earlier periods of the baseline. The network may have
+changed since the earlier periods; the factor avoids that this change is taken for harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +37,8 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest allowed ratio of two 95th percentiles of the RTT: the tested algorithm's divided by
-    the baseline's. If the baseline's percentile is below 20 ms, 20 ms is used instead."""
+    """Largest allowed 95th percentile RTT of the tested algorithm, as a multiple of the baseline's
+    95th percentile RTT. A baseline value below 20 ms counts as 20 ms."""
     goodput_ratio: float = 0.4
     """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
@@ -92,13 +90,12 @@ class Guard:
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        There is harm if the goodput, the RTT or the losses of the tested period `now` are worse
-        than those of the return `back` by more than a limit. If they are not, the return itself
-        may have been disturbed by a queue that the tested algorithm left behind. Therefore, `now`
-        is also compared with the geometric mean of the return and the earlier periods `before`; in
-        this comparison, the limits are multiplied by 1.5. If no connection carried enough data
-        during the return, `now` is only compared with the earlier periods, with the limits
-        themselves.
+        First, goodput, RTT and losses of the tested period `now` are compared with those of the
+        return `back`. There is harm if one of them is worse by more than a limit. If none is, a
+        queue that the tested algorithm left behind may have disturbed the return. Therefore, `now`
+        is also compared with the mean of the return and the earlier baseline periods `before`. The
+        limits of this second comparison are looser by a factor of 1.5. If no connection carried
+        enough data during the return, `now` is only compared with `before`, at the full limits.
         """
         if not back.flows:
             return self.harm_of_period(now, before)

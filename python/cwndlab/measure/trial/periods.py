@@ -104,10 +104,12 @@ class PeriodLog:
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
     """Combine the outcomes of a period's parts, between which the trial returned to the baseline.
 
+    The result is the mean over the parts, weighted by their durations. Parts in which no connection
+    carried enough data are left out. The numbers of connections are added.
+
     Args:
         parts: for each part of the period, its outcome and its duration in seconds without the
-            wash-out. The result is the mean over the parts in which connections carried enough
-            data, weighted by these durations. The number of connections is that of all parts.
+            wash-out.
     """
     known = [(outcome, weight_s) for outcome, weight_s in parts if outcome.flows and weight_s > 0]
     if len(known) <= 1:

@@ -44,8 +44,8 @@ class ServerPeriods:
     def measure(self, step: Step, alarm: Alarm) -> Tried:
         """Use a step's algorithm for new connections; end the step early if the alarm reports harm.
 
-        First, queues drain while users' connections continue; then the wash-out follows. Neither
-        is measured.
+        After the change of the algorithm, queues drain and the wash-out passes. Connections are
+        not measured until both are over.
         """
         duration_s, washout_s = step.duration_s + step.drain_s, self._washout_s + step.drain_s
         period = PeriodTraffic(step.algorithm, self._switch.has_peer, self._goal)

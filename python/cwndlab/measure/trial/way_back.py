@@ -1,8 +1,8 @@
-"""Restore the setting that a trial changed, no matter how the trial ends.
+"""Restore the congestion control setting that a trial changed, no matter how the trial ends.
 
 Before the first change, the original values are written to a file. A separate process changes the
-setting and watches the trial: when the trial ends or is killed, this process restores the setting
-and ends. If both processes are killed, `cwndlab trial restore` or the next trial restores the
+setting and watches the trial. When the trial ends or is killed, this process restores the setting.
+If the separate process is killed as well, `cwndlab trial restore` or the next trial restores the
 setting. A restart of the computer undoes all changes; the boot identifier in the file shows
 whether the computer was restarted.
 """

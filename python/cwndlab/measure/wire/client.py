@@ -51,8 +51,8 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client. During that session's turn, this
-                session may measure, too.
+            beside: `id` of another session of this client. This session may also measure during
+                the turn of the other session.
         """
         self._address = address
         self._beside_of = beside
@@ -189,7 +189,7 @@ class Session:
     def turn(self) -> Iterator[int]:
         """Wait until this session may measure; from then on, it may measure until the session ends.
 
-        Yields the number of clients ahead of this session whenever the number changes, down to 0.
+        While waiting, yields the number of clients ahead of this session whenever it changes.
 
         Raises:
             TransferFailedError: the connection to the server was lost.

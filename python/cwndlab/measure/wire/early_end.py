@@ -24,12 +24,12 @@ def wait_for(
     states: Callable[[], SenderStates],
     ends_early: EndsEarly | None,
 ) -> bool:
-    """Wait until all flows are done or their time is over.
+    """Wait until all flows are done, or until `duration_s` has passed.
 
-    Return True if `ends_early` demands that all flows end before their time is over.
+    Return True if `ends_early` ended the wait before that.
 
     Args:
-        ends: this computer's ends of the flows.
+        ends: the flows' endpoints on this computer.
         duration_s: duration of the flows.
         states: function that returns some fields of TCP_INFO of each flow's sender.
         ends_early: function that decides from these states whether to end all flows; if None, the

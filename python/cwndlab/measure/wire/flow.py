@@ -44,7 +44,7 @@ class AlgorithmMissingError(CwndlabError):
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
     """Set the congestion control of a connection, and return the algorithm now in use.
 
-    If the kernel itself lacks the algorithm, use the one that `cwndlab algorithm load` has loaded.
+    If the kernel has no algorithm of this name, use the one loaded by `cwndlab algorithm load`.
 
     Raises:
         AlgorithmMissingError: the algorithm is missing in this kernel, or only root may choose it.

@@ -40,9 +40,9 @@ async def while_connected(
     """Await `work`, but cancel it if the connection is closed or lost in the meantime.
 
     Args:
-        connection: the connection, which no other code may read in the meantime.
-        work: function that returns a coroutine. The function receives an event, which is set when
-            the coroutine has ended or is cancelled; threads of the coroutine must then end.
+        connection: the connection. Until `work` ends, no other code may read from it.
+        work: function that takes an event and returns a coroutine. The event is set when the
+            coroutine has ended or is cancelled; threads of the coroutine must then end.
 
     Raises:
         ProtocolError: the connection was closed or lost.

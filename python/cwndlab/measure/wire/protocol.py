@@ -1,14 +1,15 @@
 """Define the messages between client and server (see `docs/reference/protocol.md`).
 
-The control connection uses TLS 1.3. The server first sends a nonce. Every later line, in both
-directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and of
-the line's number. The key of the HMAC is derived from the token, the server's certificate, the
-server's nonce and, for lines after the client's first line, the client's nonce. An attacker between
-client and server has a different certificate, so the lines that the attacker forwards are refused.
-A data connection is plain TCP, because the measurements concern plain TCP. The first line of a data
-connection is signed with a key for one flow; only the client and the server of the control
-connection can derive this key. Each line is parsed into a model that refuses unknown keys and
-values out of range.
+The control connection uses TLS 1.3. The server first sends a nonce. Every later line begins with an
+HMAC-SHA256 of the sending side (client or server), the line's number and the line's content. The
+key of the HMAC is derived from the token, the server's certificate and the server's nonce. After
+the client's first line, the key also depends on the client's nonce. An attacker between client and
+server has a different certificate, so lines that the attacker forwards are refused.
+
+A data connection is plain TCP, because the measurements concern plain TCP. Its first line is signed
+with a key for one flow, which only the client and the server of the control connection can derive.
+
+Each line is parsed into a model that refuses unknown keys and values out of range.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Implement `cwndlab serve`: the server of live measurements, reachable from the internet.
 
 The server uses one port for TCP and UDP. A client without the token receives only a certificate
-and a nonce. Unauthenticated connections are limited in time and in number, per address and in
-total; if a limit is exceeded, a new connection closes an older one. Further limits apply to the
-number of clients, flows and samples, to the size of a message, and to the duration of a flow and
-of a session. A client cannot name commands or files, and the server sends only zeros as data.
+and a nonce. A client must authenticate within a few seconds. The number of unauthenticated
+connections is limited, per address and in total; beyond the limit, each new connection closes an
+older one. Further limits apply to the number of clients, flows and samples, to the size of a
+message, and to the duration of a flow. Idle sessions are ended. A client cannot name commands or
+files, and the server sends only zeros as data.
 """
 
 from __future__ import annotations

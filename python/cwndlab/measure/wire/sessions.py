@@ -51,8 +51,8 @@ class Limits:
     """Maximum number of samples of all flows of a session in total."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client must send a datagram in order to receive datagrams; the
-    server learns the client's address from this datagram."""
+    """Time in seconds for which the server waits for a first datagram from a client that requested
+    datagrams. The server learns from it to which address it must send."""
 
 
 @dataclass(slots=True)

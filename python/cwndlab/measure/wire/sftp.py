@@ -1,9 +1,8 @@
 """Transfer a file over SFTP, with client and server of asyncssh on the data connection.
 
 The client keeps a fixed number of read or write requests outstanding. Client and server derive the
-host key and the password from the secret of the flow, so that nobody else can pretend to be the
-client or the server. The server offers a single file of zeros and refuses all other operations,
-including operations of later versions of the library.
+host key and the password from the secret of the flow, so nobody else can impersonate them. The
+server offers a single file of zeros and refuses all operations that do not concern this file.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Send short trains of packets over an idle link, and record when each packet arrives.
 
-The method comes from CellReplay (Sentosa et al., NSDI 2025), which uses trains to record a network
-without load, and also records the network under load. The packets of a train are sent at once.
-Between two trains, the link is idle for a time that the client requests.
+The method comes from CellReplay (Sentosa et al., NSDI 2025), which records a network without load
+by means of trains. The packets of a train are sent at once. Between two trains, the link is idle
+for a time that the client requests.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def claims_section(paper: Paper) -> PageSection:
 def claim_counts(judged: list[Judgement]) -> str:
     """Return a sentence that states how many claims have each verdict.
 
-    If cwndlab chose settings that the paper does not state, a second sentence counts the verdicts
-    that follow from runs with only the settings in the paper.
+    If the study also has runs with settings that the paper does not state, a second sentence counts
+    the verdicts without these runs.
     """
     counts = (
         f"{plural(len(judged), 'claim')} of the paper: {_count([each.verdict for each in judged])}."

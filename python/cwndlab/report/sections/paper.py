@@ -249,8 +249,8 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 def finding(found: Sequence[SettingChange]) -> str:
     """Return a sentence that names the settings that change the curves, congestion control last.
 
-    Congestion control is considered a minor cause if its effect on the window is less than half
-    the effect of the weakest other cause.
+    The sentence calls congestion control a minor cause if its effect is less than half the effect
+    of every other cause.
     """
     factors: dict[str, float] = {}
     for change in found:
