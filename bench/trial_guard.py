@@ -75,12 +75,15 @@ class Setting:
         at_s = period_s if self.conditions == "continuous" else 0
         return_s = Design(period_s=period_s, washout_s=washout_s).return_s
         back_s = at_s + period_s + drain_s
-        first = [(baseline, 0, period_s)]
-        both = [(challenger, at_s, at_s + period_s), (baseline, back_s, back_s + return_s)]
+        first = (baseline, 0, period_s)
+        after = (baseline, back_s, back_s + return_s)
+        end_s = at_s + period_s
+        # Runs with the same numbers of flows have the same random cross traffic.
+        both = [[(name, at_s, end_s), after] for name in (baseline, challenger)]
         if self.conditions == "continuous":
-            timelines = [(now, 1, [*first, (baseline, at_s, 2 * period_s)]), (now, 1, first + both)]
+            timelines = [(now, 1, [first, *parts]) for parts in both]
         else:
-            timelines = [(before, 0, first), (now, 1, first), (now, 1, both)]
+            timelines = [(before, 0, [first]), *((now, 1, parts) for parts in both)]
         return [
             scenario(
                 conditions,

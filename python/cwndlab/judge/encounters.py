@@ -41,7 +41,7 @@ _PACKET_BYTES = 1500
 
 
 class Order(StrEnum):
-    """The group of competing flows that starts to send first."""
+    """Which of two competing groups of flows starts first."""
 
     TOGETHER = "together"
     NEIGHBOUR_FIRST = "neighbour first"

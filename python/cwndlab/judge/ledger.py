@@ -121,7 +121,7 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
 
 
 def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
-    """Add an entry unless the ledger already has the prediction; return whether it was added."""
+    """Add an entry unless the ledger already has one for its prediction; return if it was added."""
     key = entry.prediction.id
     known = entries.setdefault(key, entry)
     if known is entry:

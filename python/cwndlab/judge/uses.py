@@ -215,7 +215,7 @@ def _call_gain() -> pl.Expr:
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return an expression that gives the other flows of a run a measure of the run's call."""
+    """Return an expression that assigns a value of each run's call to the run's other flows."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

@@ -111,7 +111,7 @@ def run_study(
             message = f"stopped; {session.safe()}; run {again} to continue"
             raise InterruptedStudyError(message) from None
         except (DiskFullError, CampaignEndedError) as error:
-            message = f"{error}\n  {session.safe()}; when this is solved, run {again} to continue"
+            message = f"{error}\n  {session.safe()}; after mending this, run {again} to continue"
             raise type(error)(message) from error
     if session.failures:
         message = (

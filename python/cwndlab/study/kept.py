@@ -125,7 +125,7 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """Return a table of the scenarios of all combinations of levels, each with seed 0."""
+    """Return a table with a scenario for each combination of factor levels; the seeds are 0."""
     import polars as pl  # noqa: PLC0415  imported only when results are stored
 
     rows = [

@@ -51,7 +51,7 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """The scenario of the run's combination of levels, with seed 0 instead of the run's seed."""
+    """The scenario with the run's factor levels, and with seed 0 instead of the run's seed."""
 
     @property
     def scenario(self) -> Scenario:
