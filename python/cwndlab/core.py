@@ -153,7 +153,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Return the algorithms that are close to the best one; `_core.pyi` explains the arguments."""
+    """Choose the algorithms with nearly the best utility; `_core.pyi` explains the arguments."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -161,7 +161,11 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative change from `theirs` to `ours` (logarithms), and its 95 % interval."""
+    """Return the mean relative change from `theirs` to `ours`, and the ends of its 95 % interval.
+
+    Both arguments are logarithms. A change of -0.04 means 4 % less. Return None if no pair of
+    values is complete. The ends are None if there is only one pair.
+    """
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -179,7 +183,11 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess the algorithm in row `choice` of `draws`, whose columns are similar networks."""
+    """Assess on similar networks whether the algorithm in row `choice` of `draws` is a good choice.
+
+    `draws` contains utilities: one row per algorithm, one column per network. Return None if every
+    network lacks a value. `_core.pyi` explains the other arguments.
+    """
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 

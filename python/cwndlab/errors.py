@@ -52,16 +52,16 @@ class ArgumentError(CwndlabError, ValueError):
 
 
 class StudyError(CwndlabError):
-    """A study contains errors; the message names the place and the remedy of each error."""
+    """A study is invalid or unsuitable; the message states all problems and their places."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Create the error from `problems`; each problem names a place, an error and a remedy."""
+        """Create the error from `problems`, which contains one message for each problem."""
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 
 
 class LinkError(CwndlabError):
-    """The preset or file of a link is missing or invalid."""
+    """A link is missing or invalid, or does not support the requested operation."""
 
 
 class TraceError(CwndlabError):
@@ -69,15 +69,15 @@ class TraceError(CwndlabError):
 
 
 class AlgorithmError(CwndlabError):
-    """An algorithm's file is missing, or no compiler for the algorithm is installed."""
+    """An algorithm cannot be used or created; for example, its file or a compiler is missing."""
 
 
 class BrokenAlgorithmError(AlgorithmError):
-    """An algorithm does not compile, or violates the rules for algorithms, so its runs fail."""
+    """An algorithm does not compile, fails while it runs, or violates a rule of its interface."""
 
 
 class KernelError(CwndlabError):
-    """The running kernel does not support an operation, or does not allow this user to do it."""
+    """An operation on the running kernel, such as loading an algorithm, fails or needs root."""
 
 
 class ScenarioRefusedError(CwndlabError, ValueError):
@@ -94,10 +94,13 @@ class ScenarioRefusedError(CwndlabError, ValueError):
 
 
 class UnknownNameError(CwndlabError, ValueError):
-    """There is no algorithm, stack, link or study with the given name."""
+    """The given name, for example of an algorithm, a link or a column, is unknown."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
-        """Create a message with the most similar known name and a command that lists all names."""
+        """Create a message with the most similar name in `known`, and with `command`.
+
+        `command` lists the known names, or is a command that lists them.
+        """
         text = str(name)  # a notebook may pass any value
         near = nearest(text, known)
         hint = f"; did you mean {near}?" if near else ""
@@ -155,7 +158,7 @@ class CoreMissingError(CwndlabError):
 
 
 class KernelRunError(CwndlabError):
-    """The kernel of this machine cannot run a study."""
+    """A study cannot run on a kernel; for example, an algorithm or a program is missing."""
 
 
 class ClusterError(CwndlabError):

@@ -1,1 +1,1 @@
-"""Implement `cwndlab algorithm`: describe and check algorithms, and write a template."""
+"""Implement `cwndlab algorithm`: describe and check algorithms, and write templates of new ones."""

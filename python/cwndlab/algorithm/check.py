@@ -1,4 +1,4 @@
-"""Run the conformance checks on an algorithm, and explain each failed check by an example."""
+"""Check an algorithm in a C file: compilation, the rules of its hooks, and data transfers."""
 
 from __future__ import annotations
 

@@ -20,6 +20,6 @@ def header_comment(source: str) -> str:
 
 
 def papers(source: str) -> str:
-    """Return the paragraph that begins with "Papers:" as one line; empty if there is none."""
+    """Return the text after "Papers:" in the header comment as one line; empty if there is none."""
     found = _PAPERS.search(header_comment(source))
     return " ".join(found[1].split()) if found else ""

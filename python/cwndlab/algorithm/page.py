@@ -118,7 +118,7 @@ def read_page(reference: str, link: str, duration: str) -> Page:
 
 
 def parameter_rows(algorithm: core.Algorithm) -> list[dict[str, Any]]:
-    """Return one row for each parameter of an algorithm."""
+    """Return the name, default, bounds, unit and description of each algorithm parameter."""
     return [
         {
             "parameter": parameter.name,

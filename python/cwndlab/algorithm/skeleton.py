@@ -21,7 +21,7 @@ def write_skeleton(name: str, folder: Path) -> Path:
     """
     if not _NAME.fullmatch(name):
         msg = (
-            f'"{name}" is not a valid kernel name: use 1 to 15 characters of a-z, 0-9 and _, '
+            f'"{name}" is not a valid algorithm name: use 1 to 15 characters of a-z, 0-9 and _, '
             "beginning with a letter"
         )
         raise AlgorithmError(msg)

@@ -118,7 +118,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return, for the label of each algorithm in a C file, the reference to this file."""
+    """Map the label of each algorithm that a C file defines to the reference to this file."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():
@@ -127,7 +127,7 @@ def _files(study: Study) -> dict[str, str]:
 
 
 def _changed_algorithms(earlier: Study, later: Study) -> list[str]:
-    """Return the names of algorithms whose files differ between the two studies."""
+    """Return the names of algorithms whose C files have different content in the two studies."""
 
     def contents(study: Study) -> dict[str, str]:
         return {

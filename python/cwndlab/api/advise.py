@@ -55,7 +55,7 @@ class Advice:
 
     @property
     def decision(self) -> Decision:
-        """The overall decision, for all settings of the study together."""
+        """The decision on the best algorithm, for all network settings combined."""
         return self.answers.together
 
 
@@ -105,7 +105,7 @@ def advise(  # noqa: PLR0913  each has its default
     given_s = checked_budget_s(budget_s)
     links = checked_links(link)
     if bool(links) == (users is not None):
-        msg = "give one of the arguments `link` and `users`" + (", not both" if links else "")
+        msg = "give either `link` or `users`" + (", not both" if links else "")
         raise ValueError(msg)
     if users is not None:
         users = named(users, "users", "mobile")

@@ -1,4 +1,4 @@
-"""Check the types of those function arguments that no schema checks."""
+"""Check function arguments that no schema covers, and name a remedy for invalid ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_JOBS = 1024
 
 
 def named(value: object, name: str, example: str) -> str:
-    """Return an argument, after checking that it is a string.
+    """Return the argument `value` if it is a string; an error quotes `name` and `example`.
 
     Raises:
         ArgumentError: the value is not a string.

@@ -1,4 +1,4 @@
-"""Fit a link to measurements, for commands and for notebooks."""
+"""Infer links from measurements; commands and notebooks call these functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
 _STATES = {"established", "open", DISORDER}
-"""Kinds of events that exist only if the changes of the sender's state were recorded."""
+"""Events that exist only if the changes of the sender's TCP state were recorded."""
 
 
 def fit(
@@ -140,7 +140,10 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """Return only the large flows; leave out tiny flows, such as iperf3's control connection."""
+    """Return the flows that deliver at least 1 % of the largest flow's bytes.
+
+    Leave out tiny flows, such as iperf3's control connection.
+    """
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -203,8 +206,8 @@ def clients_population(
     widest = max(found.check.widening for _, found in clients)
     if widest > 1:
         note += (
-            f" The spread of the links is widened by a factor of up to {widest:.2g}, because the "
-            "links do not fully explain the log."
+            f" The spread of the links' parameters is widened by a factor of up to {widest:.2g}, "
+            "because the links do not fully explain the log."
         )
     kind = {"classes": "users" if len(clients) > 1 else "estimates", "explained": widest == 1}
     return {"title": heading, "description": note, **kind, "users": users}

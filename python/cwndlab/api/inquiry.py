@@ -58,8 +58,8 @@ class Inquiry:
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """Study keys that define the simulation of the network, or of the networks of all classes of
-    users."""
+    """All keys of the study except `repetitions`. They define one network, or one network for each
+    class of users."""
     link: str
     """The link of a single network; empty for a population of users with different networks."""
     population: Population | None
@@ -117,7 +117,7 @@ class Inquiry:
         write_draws(self.folder / NETWORKS, kept)
 
     def _networks(self, draws: int) -> tuple[dict[str, Any], Draws]:
-        """Return the study of similar networks, and the values that were drawn for each network."""
+        """Return the keys of the study of similar networks, and a list of the drawn networks."""
         if self.population is None:
             sample = vary(self.link, draws, _SEED)
             levels = [draw.level() for draw in sample.draws]
@@ -151,7 +151,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run `candidate` in all mixes of competing flows that the report will show."""
+        """Run the algorithm `candidate` in all combinations of competing flows for the report."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -229,13 +229,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the study keys that set the duration of runs and the random starts of flows."""
+    """Return the study keys for the duration of runs and for differences between repetitions."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study keys of a network, and add the keys of `_times` that `level` lacks."""
+    """Return `level` (the study keys of a network) with those keys of `_times` that it lacks."""
     return {**_times(level["link"], "downlink"), **level}
 
 

@@ -21,7 +21,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """The part of the interface of `cwndlab.Results` that plots use."""
+    """The attributes and methods of `cwndlab.Results` that plots use."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Plotter:
         return over_time_figure(samples, contestant="contestant", events=events)
 
     def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the cumulative distribution of a column's values over runs."""
+        """Draw, for each algorithm, the cumulative distribution of a column over its runs."""
         comparison = self._measured(column, factors)
         where = self._axes(axes)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
@@ -157,14 +157,14 @@ class Plotter:
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
             msg = (
-                "this plot needs runs with the same factor levels, but these runs have several "
-                f"combinations of levels; select one: {cells}"
+                "this plot shows one combination of factor values, but these runs have several; "
+                f"select one: {cells}"
             )
             raise ValueError(msg)
         return comparisons[0]
 
     def _measured(self, column: str, factors: dict[str, object]) -> Comparison:
-        """Return the comparison of the selected runs, after checking that they have `column`."""
+        """Compare the algorithms in the selected runs, after checking that `column` exists."""
         comparison = self._comparison(factors)
         _check_column(column, sorted({each for own in comparison.values.values() for each in own}))
         return comparison

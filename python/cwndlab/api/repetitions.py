@@ -1,4 +1,4 @@
-"""Delay the starts of flows at random, so that repetitions differ even if the link never varies."""
+"""Start flows and traces at random times, so that repetitions differ even on constant links."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Results:
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:
-        """Origin of imported results, with notes; None if a study produced the results."""
+        """Description of an import, such as its folder and notes; None for results of a study."""
         path = self.path / IMPORT_FILE
         if not path.exists():
             return None
@@ -113,7 +113,7 @@ class Results:
 
     @property
     def is_written(self) -> bool:
-        """True if the final tables contain all finished runs, so that no journal is needed."""
+        """True if the tables contain all finished runs, so that no rows remain only in journals."""
         return not self._folder.journals
 
     @property
@@ -127,7 +127,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: fairness, queue length, sums and means of flow results."""
+        """Return one row for each finished run: fairness, queue length, sums and means of flows."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -184,7 +184,7 @@ class Results:
         return Results(folder) if (folder / "study.toml").exists() else None
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario with the given factor values; None for imported results."""
+        """Return all settings of a run with these factor values; None for imported results."""
         found = self._resolved(cell)
         return None if found is None else found.scenario.model_dump(mode="json", exclude_none=True)
 
@@ -201,7 +201,7 @@ class Results:
         return narrowest_queue(found.scenario.path, found.traces, found.server_ns, direction)
 
     def _resolved(self, cell: Mapping[str, object]) -> Resolved | None:
-        """Return the first scenario with the given factor values; None for imported results."""
+        """Return the first scenario with these factor values; None if imported or not found."""
         if self.imported is not None:
             return None
         cells = (each for each in self.study.cells if cell.items() <= each.labels.items())
@@ -328,7 +328,7 @@ class Results:
         raise ArgumentError(query, "query", "write a query that returns a table: SELECT ...")
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
-        """Make a table's rows available to DuckDB as `raw_TABLE`; return the names of columns."""
+        """Make a table available to DuckDB as `raw_TABLE`; return the names of its columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
         if self._folder.logged.done.any():
@@ -364,7 +364,7 @@ class Results:
         return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return, for each factor, its column's name in a table whose own columns are `own`."""
+        """Map each factor to its column, called `factor_NAME` if `own` contains its name."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Execute the runs of studies on any backend, and open the results."""
+"""Execute a study on a backend, such as the simulator, and open the results."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BUDGET_S = 15.0
-"""Default time limit for one network, or for each class of a population, in seconds."""
+"""Default time limit of `advise` in seconds, for one network or for each class of users."""
 
 DRAWS_AT_LEAST, DRAWS_AT_MOST = 24, 256
 # At most this number of networks in `BUDGET_S`; the standard error of a share of 64 networks is
@@ -21,7 +21,7 @@ _SHARE_OF_NETWORKS = 0.85  # of the remaining time, because runs may take longer
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Estimated computing times of further runs, if all processor cores are used."""
+    """Estimated times of further runs, with the number of parallel runs that `advise` uses."""
 
     repetition_s: float
     """Time in seconds to run each algorithm once on the link of each class of users."""

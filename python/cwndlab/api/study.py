@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudyDefinition):
-    """A study that a file or arguments define, with all combinations of its factors' levels."""
+    """A study, defined by a file or by arguments, and its combinations of factor levels."""
 
     def run(
         self,

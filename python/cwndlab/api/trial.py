@@ -57,7 +57,7 @@ RUNS = "runs"
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of the file that contains the study of the latest measurement in `PARTS`."""
+"""Name of the file with the study of the latest return to the baseline or rest of a period."""
 PARTS = "part"
 """Subfolder for the first return to the baseline, or for the rest of an interrupted period.
 
@@ -69,10 +69,10 @@ ASSUMED_SPREAD = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The design of a trial: the number, duration and random order of its periods."""
+    """The number, duration and random order of a trial's periods; each tests one algorithm."""
 
     blocks: int | None = None
-    """Number of pairs of periods. If None, enough pairs to detect the predicted change."""
+    """Number of blocks (pairs of periods). If None, enough to detect the predicted change."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
@@ -100,8 +100,8 @@ class Design:
         needed = needed_repetitions(self.spread, abs(change)) if change else None
         if needed is None:
             msg = (
-                f"no feasible trial detects a change of {100 * change:.1f} % if the difference "
-                "between neighbouring periods has a standard deviation of "
+                f"no feasible trial detects a change of {100 * change:.1f} % if the difference in "
+                "utility between the two periods of a block has a standard deviation of "
                 f"{100 * self.spread:.0f} %; to run a trial anyway, set the number of blocks with "
                 "--blocks"
             )
@@ -212,7 +212,10 @@ def spread_of(trial: Path) -> float:
     """
     change = _change(read_prediction(trial / FILE), PeriodLog(trial / trial_periods.FILE).read())
     if change is None:
-        msg = f"{trial} contains fewer than two measured blocks, but a standard deviation needs two"
+        msg = (
+            f"{trial} contains fewer than two measured blocks (pairs of periods), but a standard "
+            "deviation needs two"
+        )
         raise ResultsError(msg)
     return change.cautious_spread
 
@@ -290,7 +293,7 @@ def run_between_hosts(
 
 
 def _free_folder(trial: Path, first: str) -> Path:
-    """Return a new folder, so that no run of an earlier call is used again."""
+    """Return an unused path, so that results of an earlier command are not reused."""
     names = itertools.chain([first], (f"{first}-{n}" for n in itertools.count(2)))
     return next(trial / name for name in names if not (trial / name).exists())
 

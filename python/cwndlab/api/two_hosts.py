@@ -42,20 +42,24 @@ class HostPeriods:
     """Measures the periods of a trial between two hosts; each period is a run of a study."""
 
     study: Study
-    """Study whose runs are the uninterrupted periods of all blocks (pairs of periods)."""
+    """Study with a run for each planned period. Repetition 0 is the pilot period; each other
+    repetition is a block (pair of periods)."""
     study_of_part: Callable[[float], Study]
     """Function that takes the duration of a run in seconds, and returns a study with one run of
     each algorithm."""
     backend: RealNetwork
     folder: Path
-    """Folder with the results of all periods; an interrupted period ends early."""
+    """Folder with the results of `study`; the run of an interrupted period ends early."""
     folder_of_part: Callable[[], Path]
     """Function that names a new folder for a return to the baseline, or for the rest of an
     interrupted period."""
     goal: Goal
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Measure a step of the trial in one run; all flows use the algorithm of the step."""
+        """Measure a step of the trial as one run, in which all flows use the step's algorithm.
+
+        If `alarm` reports harm, the run ends early.
+        """
         study, folder, repetition = self.study, self.folder, step.block + 1
         period_ns = study.matrix.runs[0].scenario.duration_ns
         if step.is_return or round(step.duration_s * _NS_PER_S) != period_ns:
@@ -107,7 +111,11 @@ class _HarmWatch:
         self.traffic.look([], counts=False)  # all flows of the period are new
 
     def ends_early(self, states: SenderStates) -> bool:
-        """Return whether the flows have harmed other traffic so far."""
+        """Return whether the alarm reports harm by the flows; ignore the wash-out.
+
+        Args:
+            states: `TCP_INFO` values of each flow, by the flow's number.
+        """
         self.passed_s = time.monotonic() - self.began_s
         counts = self.passed_s >= self.washout_s
         flows = [

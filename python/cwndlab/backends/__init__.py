@@ -51,7 +51,7 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged, because simulated runs keep their keys (identifiers)."""
+        """Return the runs unchanged: their keys (identifiers) are those of simulated runs."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -149,8 +149,9 @@ def backend_of(
     if name == "sim":
         return Simulator(jobs, cluster)
     if name == "live":
-        raise StudyError(["a measurement on a real network needs a server; name the server"])
+        msg = "the backend live needs a server; use backends.live.RealNetwork, which names one"
+        raise StudyError([msg])
     if cluster is not None:
-        msg = "--executor: a cluster cannot use this machine's kernel; omit --executor"
+        msg = "--executor: a cluster can only run simulations; omit --executor"
         raise ClusterError(msg)
     return ThisKernel() if name == "kernel" else VirtualMachines(find_kernel(kernel), jobs)

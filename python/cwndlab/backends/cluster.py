@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch of tasks; return a list of its Dask future, or []."""
+                """Submit the next batch; return its Dask future in a list, or [] if none remain."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -111,7 +111,7 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Check that all workers compute as this machine does; return the total of their cores."""
+        """Check that all workers have this machine's versions; return their number of threads."""
         threads = client.nthreads()
         if not threads:
             msg = (
@@ -139,7 +139,7 @@ class ClusterExecutor:
 
 
 def identity() -> dict[str, str]:
-    """Return the properties of a machine that may influence results, such as versions."""
+    """Return the properties of this machine that may influence results, such as versions."""
     sources = sorted(each.source_sha256 for each in core.algorithms().values())
     profiles = sorted(each.sha256 for each in core.stacks().values())
     return {
@@ -152,7 +152,7 @@ def identity() -> dict[str, str]:
 
 
 def _identity_there() -> dict[str, str]:
-    """Return the properties of a worker's machine; this function is called on the worker."""
+    """Return the `identity` of a worker's machine; this function runs on the worker."""
     return identity()
 
 

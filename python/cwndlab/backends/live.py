@@ -62,7 +62,7 @@ class RealNetwork:
     patience_s: float = 600
     """Maximum time in seconds for which cwndlab keeps trying to reach an unreachable server."""
     is_waiting: bool = True
-    """If true, wait for the next time of day at which the study measures."""
+    """If true, wait while the study allows no run at this time of day; if false, end instead."""
     is_proxy_accepted: bool = False
     """If true, measure even if a proxy splits the path, although comparisons are then
     meaningless."""
@@ -327,7 +327,7 @@ class LiveExecutor:
 
 
 def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
-    """Return the number of runs that were finished on each day, by combination of factors."""
+    """Return the number of finished runs for each combination of factor levels and each day."""
     by_key = {run.key: run for run in runs}
     counts: Counter[tuple[int, date]] = Counter()
     for entry in history:
@@ -353,7 +353,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Return the congestion control algorithms of the client (this machine) and the server."""
+    """Return the algorithms of the client (this machine) and the server; None keeps the default."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

@@ -65,7 +65,10 @@ def app() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command with these arguments, and end the process with the command's exit status."""
+    """Run the command with `arguments`, and end the process with the command's exit status.
+
+    If `arguments` is None, the arguments of the process are used.
+    """
     interruption.listen()
     # The command shows no window. A notebook sets a backend for the programs that it starts, which
     # this installation may lack.
@@ -115,7 +118,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with these arguments, and return its exit status."""
+    """Run the command with `arguments`, and return the command's exit status."""
     out = sys.stdout
     try:
         _refuse_undecoded(arguments)

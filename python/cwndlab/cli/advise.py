@@ -58,7 +58,7 @@ def _budget_s(budget_ns: int) -> float:
 @click.option(
     "--trace",
     type=UserPath(),
-    help=f"Recorded trace of the link. A one-way delay of {_TRACE_DELAY} is added to the trace.",
+    help=f"Recorded trace of the link's rate. The link also has a one-way delay of {_TRACE_DELAY}.",
 )
 @click.option(
     "--results",
@@ -70,7 +70,7 @@ def _budget_s(budget_ns: int) -> float:
     "measurements",
     type=UserPath(exists=True),
     help="Infer the link from this measurement of one algorithm: a folder of results, the JSON "
-    "output of iperf3, or a log of ss -tin.",
+    "output of iperf3, a log of ss -tin, a packet capture, or a table of samples.",
 )
 @use_option
 @goal_option
@@ -78,21 +78,21 @@ def _budget_s(budget_ns: int) -> float:
     "algorithm",
     "--algorithm",
     "algorithms",
-    more="Separate several algorithms by commas.  [default: six algorithms of Linux]",
+    more=f"Separate several algorithms by commas.  [default: {', '.join(CANDIDATES)}]",
 )
 @baseline_option
 @study_option("direction")
 @click.option(
     "--budget",
     type=DURATION,
-    help="Time limit for all runs together.  [default: 15 s for each class of users]",
+    help="Limit on the elapsed time of all runs.  [default: 15 s for each class of users]",
 )
 @click.option(
     "--mixes",
     "has_mixes",
     is_flag=True,
-    help="For the report, also simulate how the recommended algorithm shares the link with "
-    "other algorithms, for several round-trip times, queue sizes and numbers of flows.",
+    help="For the report, also simulate how the recommended algorithm competes with CUBIC and with "
+    "itself, for several numbers of flows, round-trip times, queue sizes and start orders.",
 )
 @click.option(
     "--apply",

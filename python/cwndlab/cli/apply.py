@@ -28,8 +28,8 @@ def apply_winner(decision: Decision) -> None:
     winner = decision.first
     if winner is None:
         msg = (
-            "the results contain no measured run, so no algorithm is recommended; to load "
-            "one of your choice, run: cwndlab algorithm load NAME --pin"
+            "the results do not suffice to recommend an algorithm; to load one of your choice, "
+            "run: cwndlab algorithm load NAME --pin"
         )
         raise ResultsError(msg)
     if decision.host is not None:

@@ -117,7 +117,10 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
-    """Return `document` together with the study keys of `use`, such as its application."""
+    """Return `document` with the study keys of `use` added, such as its application.
+
+    A key in `document` takes precedence over the key of `use`, except the direction.
+    """
     if "application" in document:
         msg = "--bytes and --use both define the traffic of the flows; give only one of the two"
         raise click.UsageError(msg)

@@ -1,4 +1,4 @@
-"""`cwndlab conform`: run the test cases of an Internet-Draft on an algorithm."""
+"""`cwndlab conform`: run the test cases of draft-ietf-ccwg-bbr on an algorithm."""
 
 from __future__ import annotations
 

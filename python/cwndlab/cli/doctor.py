@@ -108,7 +108,7 @@ def _machines() -> list[Examined]:
 
 
 def _kernel() -> list[Examined]:
-    """Check that the kernel accepts cwndlab's algorithms, by loading one of them."""
+    """List the kernel's algorithms, and check whether it accepts one of cwndlab's algorithms."""
     kernel = this_kernel()
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "not Linux"
     loadable = sorted(kernel.modules - kernel.available)

@@ -154,7 +154,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         _warn_unless_explained(str(measurements), found)
         return out, found.flows[0].algorithm
     click.echo(
-        f"{measurements}: {len(flows):,} connections; fitting links to each class of connections",
+        f"{measurements}: {len(flows):,} connections; inferring links for each class of "
+        "connections with similar paths",
         err=True,
     )
     clients = fit_clients(measurements, jobs=jobs)
@@ -172,8 +173,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         write_text(path, write_toml(document))
     if output_format == "table":
         say(
-            f"In {out}, each link is weighted by the number of its connections; in "
-            f"{out.stem}-by-bytes.toml, by the number of its bytes.",
+            f"In {out}, the weight of a class is its share of all connections; in "
+            f"{out.stem}-by-bytes.toml, its share of all bytes.",
             "",
         )
     return out, clients[0][0].flow.algorithm
@@ -190,7 +191,7 @@ def _warn_unless_explained(place: str, found: Fit) -> None:
 
 
 def write_links(found: Fit, heading: str, out: Path) -> None:
-    """Sample links at random from a fit, and write them to a file for `advise --users`."""
+    """Sample links from the inferred distribution; write them to a file for `advise --users`."""
     links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
     write_text(out, write_toml(links))
 
@@ -226,7 +227,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that propose the next measurement; none if no measurement would help much."""
+    """Return lines that propose the next measurement; none if it would hardly improve advice."""
     measured = {flow.algorithm for flow in found.flows}
     best = next_measurement(found.outcomes(CANDIDATES), measured)
     if best is None or not best.is_worthwhile:

@@ -55,7 +55,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "open": CommandEntry(
             "cwndlab.cli.open_results",
             "open_command",
-            "Show RESULTS in a browser, including studies that are still running.",
+            "Show the studies in RESULTS in a browser, finished or still running.",
         ),
         "report": CommandEntry(
             "cwndlab.cli.studies",
@@ -112,7 +112,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",
             "ledger_command",
-            "Show how often the predictions in a ledger came true.",
+            "Show how often the predictions recorded in a ledger came true on real networks.",
         ),
         "watch": CommandEntry(
             "cwndlab.cli.watch",

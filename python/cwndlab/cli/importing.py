@@ -38,7 +38,7 @@ _MOST_TOLD = 5
     type=DURATION,
     default="0 s",
     show_default=True,
-    help="Compute statistics without this time at the beginning of each flow.",
+    help="Exclude this time at the beginning of each flow from rates and means; counts include it.",
 )
 @results_option
 @format_option

@@ -59,8 +59,8 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
     tell(
-        "fitting the networks to the paper's numbers, first with the right names of the variants "
-        "and then with shuffled names"
+        "fitting the networks to the paper's numbers, first with the right names of the TCP "
+        "variants and then with shuffled names"
     )
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
@@ -113,7 +113,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
                 "table": name,
                 "predicted numbers": len(own),
                 "mean error": _percent(np.mean([each.error for each in own])),
-                "mean error if the mean of a metric is used as the prediction": _percent(
+                "mean error if the paper's mean for the metric is the prediction": _percent(
                     np.mean([each.error_of_mean for each in own])
                 ),
                 "numbers within their 90 % interval": (
@@ -141,7 +141,7 @@ def _p_value(fit: PaperFit, shuffled: Floats) -> float:
 
 
 def _as_good(fit: PaperFit, shuffled: Floats) -> int:
-    """Return how many fits with shuffled names have no larger mean error than `fit`."""
+    """Count the fits with shuffled variants whose mean error is at most that of `fit`."""
     return int((shuffled <= fit.error).sum())
 
 

@@ -1,4 +1,4 @@
-"""`cwndlab ledger`: show how often registered predictions came true."""
+"""`cwndlab ledger`: show how often predictions came true on real networks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ledger_command(
     *,
     public: bool,
 ) -> None:
-    """Show how often the predictions in a ledger came true.
+    """Show how often the predictions recorded in a ledger came true on real networks.
 
     A ledger is a file that you can publish. Each line describes, in JSON, a prediction that was
     tested on a real network; `cwndlab trial verdict` adds the lines. The command shows your own

@@ -59,7 +59,7 @@ def link_list(output_format: str) -> None:
 @click.option(
     "--plot",
     is_flag=True,
-    help="Plot the link's capacity, delay and queue while a source saturates it.",
+    help="Plot capacity, delay and queue of the link while a source saturates the link.",
 )
 @click.option(
     "--out",
@@ -111,7 +111,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--user",
     default=1,
     show_default=True,
-    help="User whose trace to write, if several users share the medium; 1 is the first user.",
+    help="Number of the user whose trace to write, from 1, if several users share the medium.",
 )
 def link_export(spec: str, out: Path, duration: int, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""

@@ -1,4 +1,4 @@
-"""`cwndlab preflight` checks a real network; `cwndlab live` measures a study on the network."""
+"""`cwndlab preflight` checks a real network; `cwndlab live` runs a study over that network."""
 
 from __future__ import annotations
 

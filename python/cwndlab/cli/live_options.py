@@ -1,4 +1,4 @@
-"""Options for measuring a real network, shared by `run` and `live`."""
+"""Options for measuring a real network, shared by several commands."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _LIVE_OPTIONS = (
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure against `iperf3 --server`, which runs on HOST and needs no token.",
+        help="Measure against `iperf3 --server` on the HOST of --server; it needs no token.",
     ),
     click.option(
         "--place",
         metavar="NAME",
-        help="Measure only the runs for this place, if the study lists several places.",
+        help="Measure only the runs at this place, if the study measures at several places.",
     ),
     click.option(
         "--label",
@@ -92,7 +92,8 @@ _LIVE_OPTIONS = (
         "--through-proxy",
         "is_proxy_accepted",
         is_flag=True,
-        help="Measure even if a proxy splits the path, although comparisons are then meaningless.",
+        help="Measure even if a proxy terminates the TCP connections and makes comparisons "
+        "meaningless.",
     ),
 )
 
@@ -136,7 +137,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Values of those options of `run` and `live` that concern a real network."""
+    """Values of those options of a command that concern a real network."""
 
     server: str | None
     token_file: Path

@@ -21,13 +21,13 @@ PAGE = Path(__file__).parents[1] / "data" / "page"
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port of the page on this machine; 0 chooses any free port.",
+    help="Local TCP port on which to serve the page; 0 chooses any free port.",
 )
 @click.option(
     "--no-browser", is_flag=True, help="Print the page's address without opening a browser."
 )
 def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> None:
-    """Show RESULTS in a browser, including studies that are still running.
+    """Show the studies in RESULTS in a browser, finished or still running.
 
     \b
       cwndlab open

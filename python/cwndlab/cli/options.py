@@ -81,7 +81,7 @@ class Where:
 
     @property
     def options(self) -> list[str]:
-        """Return the command-line options that select this backend."""
+        """Return those options that select the backend, for a command line; omit default values."""
         return [
             *(["--backend", self.backend] if self.backend != "sim" else []),
             *(["--kernel", self.kernel] if self.kernel else []),

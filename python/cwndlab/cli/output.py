@@ -49,7 +49,7 @@ direction_option = click.option(
     type=click.Choice(["downlink", "uplink"]),
     default="downlink",
     show_default=True,
-    help="Direction of the data: downlink uses the link, uplink uses the reverse link.",
+    help="Direction of the data: downlink (server to user) uses the link, uplink the reverse link.",
 )
 
 

@@ -1,4 +1,4 @@
-"""`cwndlab papers`: list published studies. `print_claims` prints verdicts for `reproduce`."""
+"""`cwndlab papers`: list published studies. Also print verdicts on a paper's claims."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return, as text, how many tables, figures, numbers and claims of a paper are reproduced."""
+    """Return, as text, how many of a paper's tables, figures, numbers and claims are checked."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -79,7 +79,7 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print the verdicts on a paper's claims, if the results belong to the paper's study."""
+    """Print the verdict on each claim of a paper, if `results` repeat a paper with claims."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)

@@ -47,7 +47,7 @@ def _data(gigabytes: float | None) -> str:
     type=SHARE,
     default="5 %",
     show_default=True,
-    help="Smallest relative difference in goodput that the measurement should detect.",
+    help="Smallest relative goodput difference between two algorithms that should be detected.",
 )
 @click.option(
     "--rate",
@@ -100,8 +100,8 @@ def plan_command(
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
     aim = (
-        f"to detect a goodput difference of {format_share(effect)} (significance level "
-        f"{LEVEL:.0%} over all pairs, power {POWER:.0%})"
+        f"to detect a goodput difference of {format_share(effect)} (family-wise error rate "
+        f"{LEVEL:.0%} over all pairs of algorithms, power {POWER:.0%})"
     )
     if needed is None and all(need.spread_pct is not None for need in plan.needs):
         told = (

@@ -18,11 +18,11 @@ _LOOPBACK = "127.0.0.1"
 
 
 @click.command("play")
-@click.option("--link", metavar="LINK", help="Link that the page shows first.")
+@click.option("--link", metavar="LINK", help="Link that the page shows when it opens.")
 @click.option(
     "--algorithm",
     metavar="NAMES",
-    help="Algorithms that the page shows first, separated by commas.",
+    help="Algorithms that the page shows when it opens, separated by commas.",
 )
 @click.option(
     "--port",

@@ -1,4 +1,4 @@
-"""`cwndlab stack`, `host` and `schema`: list stacks and hosts, and print the schema of studies."""
+"""`cwndlab stack`, `host` and `schema`: print stack profiles, host presets and JSON Schemas."""
 
 from __future__ import annotations
 

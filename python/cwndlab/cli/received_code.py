@@ -46,9 +46,9 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Mark a study's results folder as trusted if the study uses C files.
+    """Trust the results folder of a study whose C files the user named on the command line.
 
-    The user has just named these files on the command line.
+    Do nothing if the study uses no C files.
     """
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
@@ -64,7 +64,10 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             msg = f"{what}\n  read the code; if you trust the code, add --trust to the command"
             raise UntrustedCodeError(msg)
-        confined = "The C files run in a process that can open neither other files nor connections."
+        confined = (
+            "The C files run in a sandbox: they cannot open connections or write files, and can "
+            "read only the files of the system and of Python."
+        )
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
         if not click.confirm("Do you trust these C files?", err=True):
             msg = f"{path} was not run"

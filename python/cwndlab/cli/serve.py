@@ -64,7 +64,8 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     type=DURATION,
     default="10 s",
     show_default=True,
-    help="Disconnect a client if its machine has not answered for this long.",
+    help="Disconnect a client whose machine has acknowledged neither data nor keepalives for this "
+    "long.",
 )
 @click.option(
     "--user",
@@ -102,8 +103,8 @@ def serve_command(
             drop_root(becoming)
         if not may_choose_any_algorithm():
             say(
-                "the server does not run as root: clients can choose only the algorithms that "
-                "this machine allows without root"
+                "the server does not run as root: clients can choose only the algorithms in "
+                "net.ipv4.tcp_allowed_congestion_control"
             )
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(

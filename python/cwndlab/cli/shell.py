@@ -49,7 +49,7 @@ _LEAST_MBIT_S = 0.1  # lowest rate that a full bar can represent
 @click.option(
     "--algorithm",
     metavar="NAME",
-    help="Congestion control of the connections that cross the link.",
+    help="Default congestion control of connections that cross the link, in both directions.",
 )
 @click.option(
     "--seed",
@@ -69,7 +69,8 @@ _LEAST_MBIT_S = 0.1  # lowest rate that a full bar can represent
     "--watch",
     "is_watching",
     is_flag=True,
-    help="Show the traffic on the link of a `cwndlab shell` that is running.",
+    help="Show the traffic on the link of a running `cwndlab shell`; if there are several, of the "
+    "one with the highest process ID.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -206,7 +207,7 @@ def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: i
 
 
 def _trail(rates: Sequence[float]) -> str:
-    """Return a text with one bar for each rate; the highest rate has the longest bar."""
+    """Return a line of text with one bar for each rate; the highest rate has the tallest bar."""
     highest = max(*rates, _LEAST_MBIT_S)
     return "".join(_BARS[round(rate / highest * (len(_BARS) - 1))] for rate in rates)
 

@@ -67,7 +67,11 @@ if TYPE_CHECKING:
     help="Run the short version of the study: its [quick] table replaces some settings.",
 )
 @click.option(
-    "--dry-run", "is_dry", is_flag=True, help="List the runs and their cost without running them."
+    "--dry-run",
+    "is_dry",
+    is_flag=True,
+    help="Describe the runs without running them; for simulations, also print the estimated "
+    "computing time and disk space.",
 )
 @format_option
 def run_command(  # noqa: PLR0913  one argument per option
@@ -121,7 +125,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 
 
 def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_format: str) -> None:
-    """Print the runs of a study and their estimated computing time, without running them."""
+    """Describe a study and print its estimated cost; with --format csv or json, list its runs."""
     if output_format == "table":
         say(*(prose(line) for line in describe_study(study)))
         if backend == "sim":
@@ -160,12 +164,12 @@ def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
-    """Return the command-line options that select this folder of results."""
+    """Return the options --quick and --results with which a command was called."""
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
 def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
-    """Return the folder of a study's results; runs with [quick] settings have a separate folder."""
+    """Return the default folder of a study's results; runs with [quick] settings have their own."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
@@ -174,7 +178,8 @@ def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> 
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study, and yield its results.
 
-    If runs failed, the error is raised when the context ends.
+    If some runs failed, yield the results of the other runs. Raise the error when the `with` block
+    ends.
     """
     failure = None
     try:
@@ -202,7 +207,7 @@ def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> P
 
 
 def print_comparisons(results: Results) -> None:
-    """Print a study's results as one table for each setting."""
+    """Print a table for each network setting of a study, then the decision for all settings."""
     runs = results.runs()
     ran = f"{results.title}: {plural(runs.height, 'run')} in {results.path}"
     say("", indented(Text(ran)))

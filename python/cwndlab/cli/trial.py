@@ -1,4 +1,4 @@
-"""`cwndlab trial`: test a recommendation on a real network."""
+"""`cwndlab trial`: test a recommended algorithm on a real network."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def trial_command() -> None:
 @click.option(
     "--baseline",
     metavar="NAME",
-    help="Algorithm in use today.  [default: the baseline of RESULTS, or else cubic]",
+    help="Algorithm in use today.  [default: the baseline of RESULTS; cubic if RESULTS have none]",
 )
 @click.option(
     "--goal",
@@ -97,7 +97,7 @@ def trial_command() -> None:
     type=DURATION,
     default="5 s",
     show_default=True,
-    help="Compare the algorithms without this time at the start of each period.",
+    help="Time at the start of each period that the comparison ignores.",
 )
 @click.option(
     "--pilot",
@@ -201,8 +201,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the RTT of the tested algorithm is more than this many times the RTT of "
-    "the algorithm in use today.",
+    help="End the trial if the 95th percentile RTT of the tested algorithm is more than this many "
+    "times the 95th percentile RTT of the algorithm in use today.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
@@ -290,7 +290,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore a setting that a trial changed and did not restore."""
+    """Restore the route or the sysctl that a trial changed and did not restore."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
@@ -308,7 +308,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """Return a change in utility, given as a logarithm, as a percentage with a sign."""
+    """Return a change in utility (a natural logarithm) as a percentage, such as "+3.2"."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 
@@ -346,7 +346,7 @@ def _returns(found: RegisteredPrediction) -> str:
 
 
 def _return_lines(found: TrialState) -> list[str]:
-    """Return a sentence on how often a trial returned to the baseline; empty if it never did."""
+    """Return a sentence that counts the returns to the baseline; an empty list without returns."""
     claim, count = found.entry.prediction, len(found.returns)
     if not count:
         return []
@@ -362,12 +362,16 @@ def _return_lines(found: TrialState) -> list[str]:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few pairs of periods contain connections that carried enough data."
+    measured = (
+        "The change was not measured: fewer than two blocks (pairs of periods) contain enough data "
+        "for both algorithms."
+    )
     if change is not None:
         measured = (
             f"Measured: switching from {claim.baseline} to {claim.challenger} changes the utility "
-            f"by {_percent(change.estimate)} % [{_percent(change.low)}, {_percent(change.high)}] "
-            f"(95 % interval, {plural(change.blocks, 'block')})."
+            f"(the score for the goal) by {_percent(change.estimate)} % "
+            f"[{_percent(change.low)}, {_percent(change.high)}] "
+            f"(95 % interval over {plural(change.blocks, 'block')})."
         )
     if entry.harm:
         return [f"Refuted: {claim.challenger} harmed the traffic ({entry.harm}).", measured]
@@ -375,7 +379,10 @@ def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
         return [f"Not judged yet; missing: {plural(left, 'period')}.", measured]
     words = {
         Verdict.CONFIRMED: f"Confirmed: {claim.challenger} is better here.",
-        Verdict.REFUTED: f"Refuted: {claim.challenger} is not better by 3 % or more here.",
+        Verdict.REFUTED: (
+            f"Refuted: {claim.challenger} is less than 3 % better than {claim.baseline} here, or "
+            "worse."
+        ),
         Verdict.NOT_ENOUGH: (
             "Not enough data: the trial was too short to distinguish the algorithms."
         ),

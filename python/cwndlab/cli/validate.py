@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cwndlab.validation import CellAgreement, Replayed
 
 _NO_CALLS = (
-    "the kernel's calls of the algorithms were not replayed in the simulator, because "
+    "the kernel's calls to the algorithms were not replayed in the simulator, because "
     "--backend vm does not record them"
 )
 
@@ -155,12 +155,15 @@ def _announce(study: Study, at_once: int) -> None:
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay the kernel's calls of each algorithm, or print why no algorithm can be loaded."""
+    """Replay the kernel's calls to each algorithm in the simulator, and return the results.
+
+    If algorithms cannot be loaded into the kernel, print the reasons, and return them instead.
+    """
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
     reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
-    why_not = f"the kernel's calls of the algorithms were not replayed in the simulator: {reasons}"
+    why_not = f"the kernel's calls to the algorithms were not replayed in the simulator: {reasons}"
     click.echo(why_not, err=True)
     return [], why_not
 

@@ -66,4 +66,4 @@ DURATION = QuantityType("time", parse_duration)
 RATE = QuantityType("rate", parse_rate)
 """Option type for a rate; the value is converted to bits per second."""
 SHARE = QuantityType("share", parse_share)
-"""Option type for a share; the value is converted to parts per billion."""
+"""Option type for a percentage; the value is converted to parts per billion."""

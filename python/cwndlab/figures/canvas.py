@@ -55,7 +55,7 @@ _NO_DATES: dict[str, dict[str, str | None]] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Return a context in which matplotlib uses the project's fonts, grid and sizes."""
+    """Return a context in which matplotlib uses cwndlab's fonts, grid and line widths."""
     with mpl.rc_context(_STYLE):
         yield
 
@@ -103,7 +103,7 @@ def legend_above(axes: Axes, columns: int) -> None:
 def save_figure(
     figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
-    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or only in the given `formats`.
+    """Write `folder/name.svg`, `.pdf` and `.png`, or only the given `formats`; return the paths.
 
     Raises:
         ValueError: a format is not svg, pdf or png.
@@ -122,7 +122,7 @@ def save_figure(
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[None]:
-    """Compute the layout of a figure once, and keep the layout for all of its files."""
+    """Compute the layout of a figure once, and keep it while the files are written."""
     engine = figure.get_layout_engine()
     figure.draw_without_rendering()
     with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):

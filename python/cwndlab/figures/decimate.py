@@ -11,7 +11,7 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Reduce a line to about `most` points, including each interval's lowest and highest point."""
+    """Reduce a line to about `most` points, without the loss of a peak or a dip."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]

@@ -15,14 +15,14 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are drawn as points, because quartiles are useless
 _LEAST_SPAN = 0.06
-"""Minimum length of an axis, relative to the largest value, so that small differences look
-small."""
+"""Minimum range of an axis, as a fraction of its largest value. A smaller range would exaggerate
+differences."""
 
 
 def plot_cdf(
     axes: Axes, values: Mapping[str, npt.ArrayLike], column: str, *, of: str = "runs"
 ) -> None:
-    """Draw the cumulative distribution of each algorithm's values.
+    """Draw the cumulative distribution of the quantity `column` for each algorithm.
 
     `of` completes the axis label: "cumulative share of runs" or "cumulative share of flows".
     """
@@ -106,7 +106,7 @@ def plot_box(
 
 
 def _keep_small(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Lengthen an axis, so that small differences between runs do not look large."""
+    """Extend an axis to a minimum range, so that small differences do not look large."""
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

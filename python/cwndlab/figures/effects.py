@@ -1,4 +1,4 @@
-"""Draw the effect of a factor: for each algorithm, a line over the factor's levels."""
+"""Plot a quantity of each algorithm over the levels of a factor, such as the link's rate."""
 
 from collections.abc import Mapping
 
@@ -74,7 +74,7 @@ def plot_effect(
 
 
 def effect_figure(effect: Effect, column: str) -> Figure:
-    """Return a figure that shows a quantity over the levels of a factor."""
+    """Return a figure that shows how a factor affects the quantity `column` of each algorithm."""
     figure, axes = new_figure()
     plot_effect(axes[0], effect, column)
     return figure

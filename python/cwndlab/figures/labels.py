@@ -54,7 +54,7 @@ def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, 
 
 
 def name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Label the positions 0, 1, ... of the x axis, and rotate labels that would overlap."""
+    """Write `names` at 0, 1, ... on the x axis, and rotate them if they would overlap."""
     short = short_names(names, _longest_in(axes))
     names = [short[name] for name in names]
     width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
@@ -68,12 +68,12 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def room_for_labels_in(lines: int) -> float:
-    """Return the height in inches that a panel needs to label this number of plotted lines."""
+    """Return the height in inches of a panel that has room for the labels of `lines` lines."""
     return lines * _LINE_HEIGHT_PT / 72
 
 
 def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int]:
-    """Return a legend's symbols and short names, and how many columns fit into the panel."""
+    """Return a legend's symbols, short names and number of columns, which is at most `columns`."""
     handles, names = axes.get_legend_handles_labels()
     short = short_names(names, _longest_in(axes))
     longest = max(map(len, short.values()), default=0)
@@ -82,7 +82,7 @@ def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int
 
 
 def _longest_in(axes: Axes) -> int:
-    """Return how many characters of a name fit beside or below the axes."""
+    """Return the maximum length, in characters, of a name at a tick or in the legend."""
     half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
     return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
 
@@ -222,7 +222,10 @@ def _places_around(marker: Box, width: float) -> list[Box]:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions apart, as little as possible, until their distances are at least `gap`."""
+    """Move positions apart, as little as possible, until neighbours are at least `gap` apart.
+
+    The moved positions lie between `low` and `high`, unless they need more room.
+    """
     order = sorted(range(len(places)), key=lambda at: places[at])
     groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch each other
     for at in order:

@@ -53,7 +53,7 @@ def plot_link(spec: str, out: Path, duration_ns: int) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """Plot both directions of a link side by side, and list the link's parts below the plots."""
+    """Plot the directions in `found` side by side, and write `lines`, a description, below them."""
     # A constant SINR is not plotted.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
@@ -80,7 +80,7 @@ def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -
 
 
 def _draw(axes: list[Axes], saturated: Saturated) -> None:
-    """Draw all panels of one direction of the link, from top to bottom."""
+    """Plot capacity, delay and queue of one direction, and the SINR if there is a fourth panel."""
     rates_mbit_s = saturated.rates_mbit_s(_BIN_MS)
     times_s = np.arange(len(rates_mbit_s)) * _BIN_MS / 1000
     axes[0].step(times_s, rates_mbit_s, where="post", linewidth=0.8)

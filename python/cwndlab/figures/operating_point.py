@@ -34,7 +34,7 @@ def operating_point_figure(
 ) -> Figure:
     """Return a figure of delivery rate and RTT over packets in flight.
 
-    The figure marks the BDP and the queue size.
+    The figure marks the BDP, and the sum of BDP and queue size, if these are given.
     """
     count = samples[contestant].n_unique()
     above = math.ceil(count / _LEGEND_COLUMNS) if count > _MOST_INSIDE else 0
@@ -57,7 +57,10 @@ def operating_point_figure(
 def plot_over_inflight(
     axes: Axes, samples: pl.DataFrame, column: str, *, contestant: str = "algorithm"
 ) -> None:
-    """Draw one quantity against the packets in flight, with a dot for each sample."""
+    """Draw one quantity against the packets in flight, with a dot for each sample.
+
+    If an algorithm has many samples, only every n-th sample is drawn.
+    """
     names = samples[contestant].unique(maintain_order=True).to_list()
     with house_style():
         for name, style in styles_of(names).items():

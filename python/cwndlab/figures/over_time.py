@@ -38,7 +38,7 @@ def plot_over_time(
 def _plot_lines(
     axes: Axes, samples: pl.DataFrame, column: str, contestant: str, events: pl.DataFrame | None
 ) -> list[PlacedLabel]:
-    """Draw lines and losses, and return the name and the end point of each line."""
+    """Draw lines and losses, and return a label for the line end of each algorithm."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     styles = styles_of(names)
     labels = []
@@ -89,7 +89,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold, with one panel for each algorithm."""
+    """Return a figure of congestion window and slow-start threshold, with a panel per algorithm."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -113,7 +113,7 @@ def plot_window(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw an algorithm's window as a solid line, and its slow-start threshold as a dashed line."""
+    """Draw an algorithm's congestion window (solid line) and slow-start threshold (dashed line)."""
     name = str(samples[contestant][0])
     style = styles_of([name])[name]
     with house_style():
@@ -147,7 +147,7 @@ def plot_window(
 
 
 def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the times and values of each flow, reduced to the points that a picture can show."""
+    """Yield the times and values of `column` for each flow; `decimate` shortens long series."""
     flows = samples.partition_by("flow") if "flow" in samples.columns else [samples]
     for flow in flows:
         series = flow.sort("t_s")

@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second y axis, which has the same numbers and the label that the paper uses."""
+    """Add a second y axis with the scale of the first axis and the label from the paper."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

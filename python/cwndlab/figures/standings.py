@@ -15,7 +15,7 @@ from cwndlab.text.wording import format_number
 
 
 def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
-    """Draw the mean of a quantity for each algorithm, with its 95 % interval."""
+    """Draw the mean of a quantity for each algorithm, with its 95 % confidence interval."""
     styles = styles_of(comparison.contestants)
     with house_style():
         for at, name in enumerate(comparison.contestants):
@@ -94,7 +94,7 @@ def plot_grouped_bars(
 
 
 def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#222222") -> None:
-    """Draw a white diamond for a number that a paper prints, and a line that spans its range."""
+    """Draw a paper's number, given as a range: a line over the range, a diamond at its centre."""
     axes.errorbar(
         x,
         (low + high) / 2,
@@ -109,7 +109,7 @@ def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#
 
 
 def name_printed(axes: Axes) -> None:
-    """Add the diamonds of `draw_printed` to the legend, after the algorithms."""
+    """Add the entry "the paper" to the legend, for the diamonds that `draw_printed` draws."""
     axes.plot(
         [],
         [],
@@ -201,7 +201,7 @@ def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> 
 
 
 def _reach(interval: Interval) -> tuple[float, float]:
-    """Return the distances of an interval's bounds from the estimate; 0 for a single run."""
+    """Return the distances of an interval's bounds from its estimate; 0 if it has no bounds."""
     if interval.low is None or interval.high is None:
         return 0.0, 0.0
     return max(0.0, interval.estimate - interval.low), max(0.0, interval.high - interval.estimate)

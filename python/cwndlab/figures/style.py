@@ -92,9 +92,10 @@ def style_of(name: str) -> Style:
 
 
 def styles_of(names: Iterable[str]) -> dict[str, Style]:
-    """Return a style for each algorithm of a figure; unknown names receive unused styles.
+    """Return a style for each algorithm of a figure.
 
-    Known algorithms always keep their own styles.
+    Known algorithms always keep their own styles. Unknown names receive styles that the figure does
+    not use yet, if any are left.
     """
     wanted = list(dict.fromkeys(names))
     chosen = {name: known for name in wanted if (known := _known(name)) is not None}
@@ -120,7 +121,10 @@ def _known(name: str) -> Style | None:
 
 
 def _variation(name: str) -> Style | None:
-    """Return the style of a variant such as "cubic, 2.6.24", in the colour of its algorithm."""
+    """Return the style of a variant such as "cubic, 2.6.24", in the colour of its algorithm.
+
+    The result is None if the algorithm has no style.
+    """
     base = _BASE.match(name)
     if base is None:
         return None

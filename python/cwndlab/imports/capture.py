@@ -39,7 +39,10 @@ def is_capture(head: bytes) -> bool:
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; every direction in which a connection carries data becomes a flow."""
+    """Read a capture; each direction of a connection becomes a flow if it carries enough data.
+
+    Directions with less than 1 % of the largest flow's data are ignored as control traffic.
+    """
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
     except ValueError as error:

@@ -75,7 +75,7 @@ class _ImportedRun:
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with the run's samples and events; no files if `measurement` holds these."""
+    """Temporary files with the run's samples and events; empty if `measurement` contains these."""
     repetition: int = 0
 
     @property
@@ -268,7 +268,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """Return the main name of an algorithm, given its main name or an alias."""
+    """Replace an alias of an algorithm by the main name; unknown names only become lower case."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:
@@ -276,7 +276,10 @@ def _canonical(name: str) -> str:
 
 
 def _number(runs: list[_ImportedRun]) -> None:
-    """Number the repetitions of each combination of factors, by start time and then file name."""
+    """Number the runs that have the same factor levels, by start time and then file name.
+
+    If a file name states the repetition, the run keeps this number.
+    """
     cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)

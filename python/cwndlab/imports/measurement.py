@@ -108,7 +108,7 @@ _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 @dataclass(slots=True)
 class Measurement:
-    """A run as read from a file; its rows contain only the columns that the file contains."""
+    """A run as read from a file; its tables lack columns for which the file has no values."""
 
     flows: list[dict[str, Any]]
     samples: list[pl.DataFrame] = field(default_factory=list)
@@ -230,7 +230,7 @@ def mbit_s(size_bytes: float, time_s: float) -> float | None:
 
 
 def finite(text: str) -> float | None:
-    """Convert a string to a number; return None if it is not a number, or if it is too large."""
+    """Convert a string to a number; return None if it is no number of a magnitude below 2**63."""
     try:
         value = float(text)
     except ValueError:
@@ -280,7 +280,7 @@ def _no_such(name: str, value: object, what: str) -> MeasurementError:
 
 
 def _derive(row: dict[str, Any]) -> None:
-    """Fill in default values, and columns that can be computed from other columns."""
+    """Add to a row of `flows` the default values and the columns that follow from other columns."""
     sent, again = row.get("sent_pkts"), row.get("retransmitted_pkts")
     if sent and again is not None:
         row.setdefault("retransmitted_pct", 100 * again / sent)

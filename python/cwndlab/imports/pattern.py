@@ -32,7 +32,7 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern that file names match; its fields become factors of the results."""
+    """A pattern for file names; most fields (names in braces) become factors of the results."""
 
     text: str
     fields: tuple[str, ...]
@@ -66,7 +66,7 @@ class NamePattern:
                 expression += "[^/]*?"
                 continue
             if form or conversion or not name.isidentifier() or _is_reserved(name):
-                msg = f'"{{{name}}}" in "{text}" is not a field name; use a name such as {{place}}'
+                msg = f'"{{{name}}}" in "{text}" cannot be a field; use a name such as {{place}}'
                 raise MeasurementError(msg)
             if name in fields:
                 msg = (
@@ -145,7 +145,7 @@ def label(value: str) -> str | int | float:
 
 
 def _is_reserved(name: str) -> bool:
-    """Return whether results use this name for a measured quantity or for a key column."""
+    """Return whether results use this name for a measured quantity or an identifier of rows."""
     return name in _RESERVED or any(
         each["name"] == name and (each["type"] == "real" or unit_of(name))
         for each in core.columns()
@@ -154,7 +154,7 @@ def _is_reserved(name: str) -> bool:
 
 def _word(field: str, value: str, name: str) -> str:
     if field == REPETITION and len(value) > _MOST_DIGITS:
-        msg = f"{name}: a repetition may have at most {_MOST_DIGITS} digits; rename the file"
+        msg = f"{name}: a repetition number may have at most {_MOST_DIGITS} digits; rename the file"
         raise MeasurementError(msg)
     words = _WORDS.get(field)
     if words is None:

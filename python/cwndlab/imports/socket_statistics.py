@@ -102,7 +102,7 @@ class _LoggedConnection:
         self._last_s, self._last_bytes = now_s, _moved(row)
 
     def is_followed_by(self, row: Mapping[str, float | None], now_s: float) -> bool:
-        """Return whether the later reading `row` is from a new connection with the same ports."""
+        """Return whether `row`, read at `now_s`, is from a later connection with the same ports."""
         return now_s >= self._last_s and _moved(row) < self._last_bytes
 
 
@@ -179,7 +179,7 @@ def _time(text: str) -> float | None:
 
 
 def _information(text: str) -> tuple[dict[str, float | None], str | None]:
-    """Return the values in a line of `ss`, and the algorithm, which precedes the values."""
+    """Return the values in a line of `ss`, and the algorithm; None if the line names none."""
     row: dict[str, float | None] = {}
     words = text.split()
     first = next((at for at, word in enumerate(words) if word.startswith(_AFTER_NAME)), 0)

@@ -219,7 +219,7 @@ class LongSeries:
                     raise MeasurementError(msg)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:
-        """Yield the time series and the events, piece by piece."""
+        """Yield the rows of the tables `samples` and `events`, piece by piece."""
         begin_s = self.log.begin_s
         for n, piece in enumerate(self._pieces()):
             yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)

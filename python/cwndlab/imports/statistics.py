@@ -127,7 +127,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, sum and maximum of all values so far; `add` takes in the values of one array."""
+    """Number, sum and maximum of the values in all arrays that were passed to `add`."""
 
     count: int = 0
     total: float = 0.0
@@ -170,7 +170,7 @@ class _CounterAt:
 
 
 class _Window:
-    """Statistics of those samples that follow the warm-up."""
+    """Statistics of the samples from `begin_s`, the end of the warm-up, until `end_s`."""
 
     def __init__(self, begin_s: float, end_s: float, smoothed: str) -> None:
         self.begin_s, self.end_s = begin_s, end_s
@@ -209,7 +209,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of `count` positive numbers; `values` yields them anew in each call."""
+    """Return the median of `count` positive numbers; each call of `values` yields all of them."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))
@@ -217,7 +217,7 @@ def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
 
 
 def _ranked(values: Callable[[], Iterator[Numbers]], rank: int) -> float:
-    """Find the positive number at position `rank` in sorted order, without sorting."""
+    """Find, without sorting, the number at index `rank` of the sorted positive numbers."""
     prefix = 0
     for shift in range(64 - _DIGIT_BITS, -1, -_DIGIT_BITS):
         counts = np.zeros(1 << _DIGIT_BITS, np.int64)

@@ -65,7 +65,7 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether `head` begins with a heading line that contains known names."""
+    """Return whether `head` begins with a heading line with two or more known column names."""
     lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
     return len(_Heading.read(lines.readline()).known) > 1
 
@@ -74,8 +74,9 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a table with samples of one flow, line by line.
 
     Raises:
-        MeasurementError: the time column or the data column is missing; a line contains no time or
-            a value that is not a number; or the table contains fewer than two samples.
+        MeasurementError: the column with the times or the column with the data is missing; a line
+            contains no time or a value that is not a number; or the table contains fewer than two
+            samples.
     """
     # Lines may end as on any operating system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
@@ -94,7 +95,10 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
         msg = "the table contains fewer than two samples"
         raise MeasurementError(msg)
     if not log.names & _DATA:
-        msg = "no data column; call the column acked_bytes, goodput_mbit_s or ThruBytesAcked"
+        msg = (
+            "no column with the amount or the rate of data; call it acked_bytes, goodput_mbit_s or "
+            "ThruBytesAcked"
+        )
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)

@@ -1,1 +1,1 @@
-"""Infer links from measurements, with the uncertainty of the inferred properties."""
+"""Infer the kind and the parameters of a link from measurements, with their uncertainty."""

@@ -30,7 +30,7 @@ FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
 """Numbers of simulated links: `FIRST` for each family in round 1, `SECOND` for each family in round
 2, and `LATER` for all families together in each later round. There are `ROUNDS` rounds."""
 ALONE = 600
-"""Number of simulated links in the first round if there is only one family."""
+"""Number of simulated links in the first round if there is only one family of links."""
 LEAST_PROBABILITY = 0.02
 """Families of links that are less probable than this are left out of the result."""
 _NEAR = 100
@@ -40,13 +40,13 @@ _LEAST_NOISE = 0.02
 _PENALTY = 0.005
 _STEPS = 400
 _EVEN = 0.2
-"""Share of the points in later rounds that is divided evenly between the remaining families; the
-rest is divided in proportion to their probabilities."""
+"""Fraction of the links in a later round that is divided evenly between the remaining families; the
+rest is divided in proportion to the probabilities of these families."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family's position among all families of links, its probability, and its simulated links."""
+    """A probable family: its index in the list of families, probability, and posterior points."""
 
     position: int
     probability: float

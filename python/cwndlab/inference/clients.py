@@ -108,7 +108,10 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Repeatedly split the group of points with the largest spread; return the groups' centres."""
+    """Group connections by their RTT and goodput; return the median RTT and goodput of each group.
+
+    All values are logarithms to the base 2.
+    """
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

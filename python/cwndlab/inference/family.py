@@ -95,7 +95,7 @@ class Family:
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
         """Return the settings of a study for the link that `point` represents.
 
-        `seed` determines the random variations.
+        `seed` determines the random changes of the link's rate, if the family has such changes.
         """
         value = {name: float(column[0]) for name, column in self.values(point[None, :]).items()}
         return self.build(value, duration_s, seed)

@@ -62,7 +62,7 @@ _ADJUSTING = (
     "low_second",
     "high_second",
 )
-"""Names of those summary statistics that a regression uses to correct predictions."""
+"""Names of the summary statistics that the regression in `Fit` uses to correct predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Links that were fitted to a measurement, with their weights."""
+    """Weighted links that were fitted to measured flows, and a check of these links."""
 
     flows: tuple[MeasuredFlow, ...]
     posterior: Posterior
@@ -122,7 +122,11 @@ class Fit:
         return Outcomes(goodput, delay, np.fmin.reduce(bases))
 
     def _simulated(self, algorithm: str) -> tuple[Floats, Floats, Floats]:
-        """Return the goodput, queueing delay and minimum round-trip time on each link."""
+        """Simulate the algorithm alone on each of `REPLICATES` links; return its results.
+
+        The results are the goodput in Mbit/s, the 95th percentile of the queueing delay in ms, and
+        the minimum round-trip time in ms. They are NaN for a failed simulation.
+        """
         if algorithm not in self._kept:
             draws: list[PlacedPoint] = [
                 (family, point, _FIRST_OF_PREDICTIONS + n)
@@ -138,7 +142,10 @@ class Fit:
         return self._kept[algorithm]
 
     def _adjusted(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
-        """Correct predictions by a regression on the statistics of the simulated flows."""
+        """Correct predictions for the difference between simulated and measured statistics.
+
+        The correction is a regression of the predictions on the simulated statistics.
+        """
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]
@@ -257,7 +264,7 @@ def fit_flow(
         rounds=rounds,
     )
     if not chosen:
-        msg = f"{flows[0].place}: no link of any family can carry this flow"
+        msg = f"{flows[0].place}: no family of links reproduces this flow"
         raise MeasurementError(msg)
     total = sum(each.probability for each in chosen)
     found = tuple(

@@ -41,7 +41,7 @@ adjustment. The second penalty is smaller, because a large penalty would leave a
 difference from the measurement uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
 """Weight of the diagonal matrix towards which a covariance matrix is shrunk, and the variance added
-to each element of this diagonal matrix."""
+to each element on the diagonal of this matrix."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -70,7 +70,7 @@ class WeightedPoints:
 
 
 class Sampler:
-    """Simulated points of one family, drawn in rounds, with the statistics of each point."""
+    """Simulated points of one family of links, drawn in rounds, with each point's statistics."""
 
     def __init__(self, measured: Floats, dimensions: int, draws: np.random.Generator) -> None:
         self.measured = measured
@@ -81,7 +81,7 @@ class Sampler:
 
     @property
     def is_usable(self) -> bool:
-        """True if enough simulations have values of all statistics."""
+        """True if at least `_FEWEST` simulated points have values of all statistics."""
         return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
 
     def propose(self, count: int) -> Floats:
@@ -99,7 +99,7 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return the prior density of each point, divided by its proposal density.
+        """Return each point's prior density, divided by its density in the mixture of proposals.
 
         The mean of these ratios is about 1.
         """
@@ -215,13 +215,16 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Reflect points that lie outside the unit cube into the cube, at its faces."""
+    """Move points that lie outside the unit cube into it, by reflection at its faces."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Return each statistic's difference from the measurement, in interquartile ranges."""
+    """Return the difference of each point's statistics from the measured statistics.
+
+    The unit is the interquartile range of the statistic over all points.
+    """
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart
@@ -237,7 +240,10 @@ def _features(numbers: Floats, measured: Floats) -> Floats:
 def _fit(
     features: Floats, points: Floats, weights: Floats | None = None, ridge: float = _RIDGE
 ) -> Floats:
-    """Fit a ridge regression of points on features, with an intercept that is not penalised."""
+    """Return the coefficients of a ridge regression of points on features.
+
+    The intercept, which is the coefficient of the first feature, is not penalised.
+    """
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
     penalty = ridge * len(x) * np.eye(x.shape[1])
@@ -293,14 +299,21 @@ def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
-    """Return each statistic's difference from the measurement, in standard deviations."""
+    """Return the difference of each row of `numbers` from the measurement, between -3 and 3.
+
+    The unit is the standard deviation of the statistic over all rows.
+    """
     spread = np.nanstd(numbers, axis=0)
     found: Floats = np.clip((numbers - measured) / np.maximum(spread, 1e-3), -3, 3)
     return found
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Correct the values for the effect of the features, by ridge regression; NaN stays NaN."""
+    """Correct the values for the effect of the features, by ridge regression.
+
+    The result is NaN where the value or one of its features is NaN. If fewer than `_FEWEST` values
+    remain, all values are returned unchanged.
+    """
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

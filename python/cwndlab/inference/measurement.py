@@ -1,4 +1,4 @@
-"""Read the measured flow to which links are fitted, and refuse unsuitable measurements."""
+"""Represent the measured flow to which links are fitted, and refuse unsuitable flows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ exceeds the limit, the link is left out.
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFlow:
-    """A measured transfer that was limited only by congestion control and by the link."""
+    """A measured flow; usable if only congestion control and the link limited the flow."""
 
     place: str
     """The folder and the run of the measurement, as text for messages."""

@@ -27,10 +27,15 @@ selection makes the excess smaller; therefore, the limit is below 1. In a test w
 wired links of the assumed family, no excess was above 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
-"""Largest factor by which a distribution is widened; a measurement that needs a larger factor is
-refused."""
+"""Largest factor by which the spread of the links is multiplied.
+
+A measurement whose `Check.excess` is above this value is refused.
+"""
 _CONSIDERED = 0.05
-"""Probability below which a family is not considered as an explanation of a measurement."""
+"""Least probability at which `Posterior.check` considers a family as an explanation.
+
+The most probable family is always considered.
+"""
 _LEAST_TYPICAL = 1.0
 """Lower limit, in standard deviations, for the 95th percentile of the simulations' distances.
 
@@ -62,16 +67,16 @@ class Check:
     """Result of comparing the measurement with simulations on the inferred links."""
 
     probability: float
-    """Fraction of the simulations whose deviation from the other simulations is at least as large
-    as the deviation of the measurement from all simulations."""
+    """Fraction of the simulations that deviate from the median of the simulations at least as much
+    as the measurement does."""
     worst: str
     """The statistic in which the measurement differs most from the simulations, as the noun phrase
     that `cwndlab.inference.summaries.title` returns."""
     is_above: bool
     """True if the statistic `worst` is larger in the measurement than in the simulations."""
     excess: float
-    """Deviation of the measurement from the simulations, divided by the 95th percentile of the
-    deviations of single simulations from the other simulations."""
+    """Deviation of the measurement from the median of the simulations, divided by the deviation
+    that 95 % of the simulations do not exceed."""
 
     @property
     def is_explained(self) -> bool:
@@ -80,7 +85,7 @@ class Check:
 
     @property
     def widening(self) -> float:
-        """Factor by which the distribution is widened; 1 if the links explain the measurement."""
+        """Factor by which the spread of the links is multiplied; 1 if `is_explained` is true."""
         return 1.0 if self.is_explained else min(max(self.excess / UNEXPLAINED, 1.1), WIDEST)
 
     @property
@@ -138,7 +143,11 @@ class Member:
         return list(self._widened(self.inferred.points, widening)[chosen])
 
     def _widened(self, points: Floats, widening: float) -> Floats:
-        """Multiply the distance of each point from the mean point, in logits, by `widening`."""
+        """Multiply the distance of each point from the weighted mean by `widening`.
+
+        The mean and the distances are computed from the logits of the coordinates. If `widening` is
+        at most 1, the points are returned unchanged.
+        """
         if widening <= 1:
             return points
         inside = np.clip(points, _EDGE, 1 - _EDGE)
@@ -189,7 +198,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def uncorrected(self) -> Posterior:
-        """Return the same links without the correction of their parameters by regression."""
+        """Return the posterior with the simulated instead of the corrected link parameters."""
         return replace(
             self,
             members=tuple(
@@ -228,7 +237,10 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Sample links, from each family in proportion to its probability, with equal weights."""
+        """Sample links from each family in proportion to its probability.
+
+        The sampled links have equal weights. Their spread is multiplied by `widening`.
+        """
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)
@@ -299,7 +311,7 @@ def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
     """Return the content of a users file with one user for each drawn link, all of equal weight."""
-    note = "Links that cwndlab link fit inferred from a measurement."
+    note = "Links that the command cwndlab link fit inferred from a measurement."
     if widening > 1:
         note += (
             " These links do not fully explain the measurement; therefore the spread of their "

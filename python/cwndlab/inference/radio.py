@@ -9,7 +9,10 @@ from cwndlab.inference.family import Dimension, Family, longest_trip_ms
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
 _HSPA_MOST, _LTE_LEAST, _LTE_MOST, _NR_LEAST = 7.0, 0.4, 140.0, 12.0
-"""Limits in Mbit/s between which a measured goodput may come from an HSPA, LTE or 5G NR cell."""
+"""Limits, in Mbit/s, of the measured goodput at which a kind of cell may explain a measurement.
+
+HSPA cells have only an upper limit, and 5G NR cells only a lower limit.
+"""
 _WIFI_MOST = 400.0
 _STANDARDS = ("802.11n, 20 MHz", "802.11n, 40 MHz", "802.11ac, 80 MHz")
 

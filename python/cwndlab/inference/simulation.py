@@ -32,7 +32,8 @@ _LONG_ENOUGH = 5
 `_GLANCE_S`."""
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A link to simulate: its family, its point in the family, and a number for the random seed."""
+"""A link to simulate: its family, its parameters as a point of the unit cube, and a number from
+which the random seeds are derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Simulation:
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
-        """Return a study that simulates one of the randomly drawn links."""
+        """Return a study that simulates a flow with `algorithm` on the link `draw`."""
         family, point, number = draw
         return {
             "algorithm": algorithm,
@@ -125,7 +126,7 @@ class Simulation:
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a scenario, shortened to the first seconds."""
+    """Return a copy of a scenario that ends after `_GLANCE_S`."""
     end_ns = round(_GLANCE_S * 1e9)
     flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
     return scenario | {"duration_ns": end_ns, "flows": flows}

@@ -119,8 +119,11 @@ _NOISE = 0.01
 """Noise that the measuring computers cause: standard deviation of the logarithms of measured
 values."""
 _LEAST_STEP = 0.05
-"""If the logarithm of a value changes by less than this from one second to the next, the change is
-negligible."""
+"""Amount added to the median or largest change from one second to the next.
+
+A change is a difference of logarithms. The statistic is computed from the logarithm of the sum;
+therefore, changes below `_LEAST_STEP` have hardly any effect on it.
+"""
 _STALLED = 0.1
 """If the goodput in a one-second interval is at most this fraction of the median goodput, the flow
 is treated as stalled in this interval."""
@@ -193,7 +196,10 @@ def least_srtt_ms(samples: Mapping[str, Floats]) -> float | None:
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute statistics of the seconds with losses; iperf3 reports no exact times of losses."""
+    """Compute statistics of the one-second intervals with losses.
+
+    The exact times are not used, because iperf3 does not report them.
+    """
     seconds = np.unique(np.ceil(losses_s - _LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -229,7 +235,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
-    """Summarise the values computed for each second, and the correlations between them."""
+    """Summarise the values of each second, such as goodput and window, and their correlations."""
     _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "mid": 50, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")

@@ -15,9 +15,9 @@ from cwndlab.inference.family import WIRE_BYTES, Dimension, Family, longest_trip
 STEP_S = 1.0
 """Time in seconds between two changes of a varying rate."""
 MEMORY = 0.8
-"""Correlation between the logarithms of a varying rate in two consecutive steps."""
+"""Correlation of a varying link rate (its logarithm) with itself one step (`STEP_S`) later."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
-"""Limits below which loss, jitter, and variation of the rate are negligible and are set to zero."""
+"""Loss (as a fraction), jitter and variation of the rate up to these limits are set to zero."""
 LEAST_BURST = 1.5
 """Mean length of loss bursts, in packets, below which losses are modelled as independent."""
 _MANAGED = ("codel", "pie")
@@ -38,7 +38,7 @@ _VARIATION = Dimension("variation", "Variation in the rate", "", 0.0005, 0.6)
 
 
 def wire(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires with a drop-tail queue, loss bursts, jitter and a varying rate."""
+    """Return the family of wired links with a drop-tail queue, loss, jitter and a varying rate."""
     return Family(
         "wire",
         "wire",
@@ -57,7 +57,7 @@ def wire(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def policed(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wires with a policer: a token bucket that drops excess packets."""
+    """Return the family of wired links with a policer: a token bucket that drops excess packets."""
     return Family(
         "policed",
         "wire",
@@ -129,7 +129,10 @@ def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def round_trip(shortest_rtt_ms: float, *, is_smoothed: bool = False) -> Dimension:
-    """Return the parameter for the round-trip time; for `is_smoothed`, see `families`."""
+    """Return the round-trip time without queueing as a parameter with its prior range.
+
+    For `is_smoothed`, see `families`.
+    """
     least = _LEAST_OF_SMOOTHED if is_smoothed else _LEAST_OF_SHORTEST
     return Dimension(
         "round_trip",
@@ -219,7 +222,10 @@ def queue_packets(value: dict[str, float]) -> int:
 
 
 def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
-    """Return random changes of a rate (a lognormal Markov chain): pairs of time and new rate."""
+    """Return random changes of the link rate (a lognormal Markov chain).
+
+    Each change is a pair: the time in s and the new rate in Mbit/s.
+    """
     draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
     state, found = draws[0], []
     for step, draw in enumerate(draws[1:], start=1):

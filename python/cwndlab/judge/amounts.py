@@ -1,4 +1,4 @@
-"""Convert differences, relative changes and prices of delay to text for sentences."""
+"""Express utility differences, relative changes and prices of delay as text for sentences."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence for a decision in addition to the runs on the link itself."""
+    """Additional evidence for a decision, besides the runs on the studied link."""
 
     networks: Measured | None = None
     """Runs on simulated networks similar to the link."""
@@ -170,7 +170,7 @@ def answer(
 ) -> Decision:
     """Decide which algorithm is best for a goal in one network setting.
 
-    The decision uses all available evidence.
+    The decision uses `knowledge` only if the study has a single network setting.
     """
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
@@ -211,7 +211,11 @@ def answer_together(
 
 
 def class_name(comparison: Comparison, title: str) -> str:
-    """Return the name of the class of users that a network setting represents."""
+    """Return the name of a network setting's class of users.
+
+    The name is the level of the factor `users`, or `title` if other factors also distinguish the
+    settings.
+    """
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
@@ -247,7 +251,7 @@ def _networks(
 ) -> Networks | None:
     """Return how well the recommended algorithm performs on similar networks.
 
-    Return None if no similar networks were simulated.
+    Return None if no similar networks were simulated, or if no algorithm is recommended.
     """
     beside = knowledge.networks
     if beside is None or decision.first is None:
@@ -273,7 +277,7 @@ def class_of(scenario: Mapping[str, Any]) -> str:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return a default goal, such as throughput, whose quantities the study measured."""
+    """Return the default goal, such as throughput, that fits the quantities measured."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

@@ -11,7 +11,7 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns that are averaged by the geometric mean, because ratios of their values matter."""
+"""Columns averaged by the geometric mean, because their relative differences matter."""
 
 CONTESTANT = "contestant"
 """Name of the column that identifies the algorithm or variant to which a flow belongs."""
@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The levels of the factors that define this network setting, as one line of text."""
+        """The factor levels that define this network setting, such as "loss 1 %, rtt 50 ms"."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
@@ -141,7 +141,7 @@ class Comparison:
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
         """Return by how much two algorithms differ in a column, computed from pairs of runs.
 
-        Return None if there are no pairs.
+        Return None if there are no pairs, or if the mean of `other` is not positive.
         """
         key = (contestant, other, column)
         if key not in self._differences:

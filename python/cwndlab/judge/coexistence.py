@@ -55,21 +55,21 @@ class Harm:
     delay: stats.Interval | None
     """Harm measured by the 95th percentile of the queueing delay."""
     completion: stats.Interval | None
-    """Harm measured by the completion time of short transfers; None without short transfers."""
+    """Harm measured by the completion time of short transfers; None if there were none."""
     loss: stats.Interval | None
     """Harm measured by the percentage of retransmitted packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coexistence:
-    """Results of runs in which flows of a candidate and of a neighbour compete on a link."""
+    """Results of runs in which flows of two algorithms, candidate and neighbour, share a link."""
 
     candidate: str
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Goodput of one flow of the candidate, as a percentage of the summed goodput of one flow of
-    the candidate and one flow of the neighbour."""
+    """100 c / (c + n), where c and n are the mean goodputs of a candidate's and of a neighbour's
+    flow."""
     done: Harm
     """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm
@@ -159,7 +159,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both algorithms in runs with competing flows, with a value for each repetition."""
+    """Mean metrics of the candidate's and of the neighbour's flows in each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -169,9 +169,10 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """Return a metric's mean over one algorithm's flows, for each repetition of an encounter.
+        """Return a metric's mean over the flows of one side, in each repetition of an encounter.
 
-        The mean is NaN if the repetition has no run.
+        `is_candidate` selects the side: the candidate or the neighbour. The mean is NaN if the
+        repetition has no run.
         """
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)

@@ -160,7 +160,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return an expression that is true if the sender did not use the study's algorithm."""
+    """Return an expression that marks flows whose sender did not use the requested algorithm."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)

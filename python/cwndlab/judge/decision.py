@@ -72,11 +72,12 @@ class Entrant:
     """Lowest and highest price of delay (see `Goal.price`) at which the algorithm is nearly the
     best; None if there is no such price, or if the goal has no cost."""
     is_undominated: bool
-    """True if no other algorithm has both a higher gain and a lower cost (Pareto-optimal)."""
+    """True if no other algorithm is better in gain or cost without being worse in the other
+    (Pareto-optimal)."""
 
     @property
     def loss(self) -> float:
-        """Loss of utility compared with the first recommended algorithm, as a fraction."""
+        """`behind` as a fraction: 0.04 if the algorithm is 4 % worse than the first recommended."""
         return -math.expm1(-self.behind)
 
 
@@ -101,9 +102,9 @@ class Decision:
     """Number of repetitions whose runs form pairs. It is 0 if all repetitions have identical
     results, which do not show the effect of chance."""
     best: tuple[str, ...]
-    """The recommended algorithms, best first; empty if nothing was measured."""
+    """The recommended algorithms, best first; empty if nothing was measured or no data arrived."""
     entrants: tuple[Entrant, ...]
-    """Results of all algorithms, ordered from the highest score to the lowest."""
+    """Results of the compared algorithms, from the highest score to the lowest."""
     repeatable: float | None
     same_set: float | None
     """Probability that the experiment, if repeated, would recommend exactly the same algorithms."""
@@ -111,7 +112,8 @@ class Decision:
     """Probability that the first recommended algorithm is nearly the best algorithm on this
     link."""
     is_settled: bool
-    """True if it is certain for each algorithm whether it belongs to the recommended set."""
+    """True if the runs suffice to decide for each algorithm whether it is recommended. False if all
+    repetitions have identical results."""
     step: Replacement | None = None
     """Changes of results when the recommended algorithm replaces the baseline; None if both are
     the same algorithm, or if one of the two has no results."""
@@ -119,21 +121,22 @@ class Decision:
     networks: Networks | None = None
     """Results on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """How often earlier advice agreed with measurements of real networks; None if no advice was
-    compared with measurements."""
+    """How often earlier advice for this class of networks agreed with measurements of real
+    networks; None if this is unknown."""
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
-    """Queue size of the slowest wired link; None if the queue has no fixed size."""
+    """Queue size of the slowest wired link; None if the queue has no fixed size, or for measured
+    results."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the first recommended algorithm in competition with CUBIC flows, and in
-    competition with other flows of its own."""
+    """Results of runs in which flows of the first recommended algorithm compete with CUBIC flows,
+    and with each other."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision concerns a single network."""
     is_measured: bool = False
     """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
-    """True if only one algorithm was run, so that no comparison is possible."""
+    """True if `entrants` contains only one algorithm, so that no comparison is possible."""
     unpaired: tuple[str, ...] = ()
     """Algorithms that share no repetition with the first recommended algorithm, and therefore
     cannot be compared with it."""
@@ -151,7 +154,7 @@ class Decision:
 
     @property
     def first(self) -> str | None:
-        """The algorithm that is recommended first; None if nothing was measured."""
+        """The first algorithm in `best`; None if no algorithm is recommended."""
         return self.best[0] if self.best else None
 
     @property
@@ -161,7 +164,7 @@ class Decision:
 
     @property
     def are_estimates(self) -> bool:
-        """True if each class of the population is one estimate of the same network."""
+        """True if the classes in `population` are alternative estimates of a single network."""
         return self.population is not None and self.population.meaning.are_estimates
 
     @property
@@ -340,7 +343,7 @@ def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return the values of a column, with a row for each algorithm; missing runs are NaN."""
+    """Return a quantity as an array of shape (algorithms, repetitions); missing runs are NaN."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -348,7 +351,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return each column's mean relative change from `old` to `new`, over pairs of runs."""
+    """Return the mean relative change of each column if the algorithm `new` replaces `old`."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -375,7 +378,7 @@ def step_of_runs(
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
     """Return the mean relative change from `theirs` to `ours`, with its interval.
 
-    Both sequences contain logarithms.
+    Both sequences contain logarithms; equal positions form a pair. Return None without pairs.
     """
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)

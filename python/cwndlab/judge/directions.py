@@ -1,4 +1,4 @@
-"""Compare algorithms separately for uplink and downlink, in each network setting and place."""
+"""Compare algorithms separately for each direction, network setting and place of measurement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +43,10 @@ def compare_directions(
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> tuple[DirectionComparisons, ...]:
-    """Return comparisons for each direction in which an algorithm under test sent data.
+    """Return comparisons of the algorithms for each direction in which one of them sent data.
 
-    `beside` contains the measures that `cwndlab.judge.measures.measures_of_flows` computes.
+    `beside` contains further columns for the table of flows, as computed by
+    `cwndlab.judge.measures.measures_of_flows`.
     """
     flows = results.flows()
     if flows.is_empty():

@@ -24,8 +24,8 @@ KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
 """Each class of distances to the server: its name and its range of one-way delays in ms."""
 FEWEST_DRAWS = 6
-"""Smallest number of drawn networks that suffices for a recommendation. A recommendation from pairs
-of runs needs the same number of pairs."""
+"""Smallest number of drawn networks that suffices for a recommendation. Predicting whether a
+recommendation is repeatable needs the same number of pairs of runs."""
 
 
 def by_distance(

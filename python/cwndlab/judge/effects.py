@@ -46,13 +46,13 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""Maps each algorithm to its means in the order of the factor's levels; None for a level without
-values."""
+"""Maps each algorithm to its means of one column, in the order of the factor's levels. A mean is
+None if the column has no values in a network setting with this level."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A factor of a study, its levels, and the measurements at each level."""
+    """A factor of a study, its levels, and each algorithm's mean results at each level."""
 
     factor: str
     levels: tuple[str, ...]
@@ -66,14 +66,18 @@ class Effect:
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
-    """Return the effect of each factor that has several levels in the settings of a study."""
+    """Return the effects of all factors for which `effect` does not return None."""
     factors = list(dict.fromkeys(name for each in comparisons for name in each.cell))
     found = [effect(comparisons, factor) for factor in factors]
     return [each for each in found if each is not None]
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return a factor's effect; None if fewer than two levels were run under equal conditions."""
+    """Return a factor's effect on the results of each algorithm.
+
+    Return None if the factor has a single level, or if no combination of the other factors' levels
+    was run with all levels of this factor.
+    """
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -139,7 +143,7 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether at least one mean is not zero; otherwise, there is no effect to plot."""
+    """Return whether a column has a mean other than zero, so that its effect can be plotted."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 

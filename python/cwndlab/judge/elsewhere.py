@@ -27,7 +27,10 @@ def is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def break_even_sentence(decision: Decision) -> str:
-    """Return a sentence on conditions under which another algorithm is better; empty if none."""
+    """Return sentences on conditions under which another algorithm is better than the safest.
+
+    The text is empty if no such condition is known.
+    """
     networks = decision.networks
     if networks is None:
         return ""
@@ -101,7 +104,7 @@ def safest_sentence(decision: Decision) -> str:
 
 
 def meaning_of_robust(decision: Decision) -> str:
-    """Return the explanation of the probability in the line "robust"."""
+    """Return the explanation of the probability in the line "robust" of the answer."""
     networks = decision.networks
     if not decision.is_explained:
         return say("robust unexplained")

@@ -107,7 +107,7 @@ class Network:
 
     @property
     def has_queue_key(self) -> bool:
-        """True if a single key of the study sets the queue's size; a chain has no such key."""
+        """True if a single study key sets the queue's size; a chain of links has no such key."""
         return self.path.kind != "chain"
 
 
@@ -234,7 +234,7 @@ def alone(algorithm: str, mix: Mix) -> Encounter:
 
 
 def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
-    """Return the tables `[[flow]]` of a study, with the candidate's flows first."""
+    """Return the tables `[[flow]]` that define an encounter, the candidate's flows first."""
     mix, tables = encounter.mix, []
     late = f"{WARM_UP_S} s"
     if encounter.candidate is not None:

@@ -35,7 +35,7 @@ _TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """An assumed property (key) of the network, whose value differs between drawn networks."""
+    """A property (key) of the network whose value is assumed, and therefore drawn at random."""
 
     name: str
     unit: str
@@ -50,7 +50,7 @@ class DrawnNetwork:
     """
 
     keys: Mapping[str, float | str]
-    """Maps the name of each uncertain key to its drawn value; empty for a population."""
+    """Maps the name of each uncertain key to its drawn value; empty for a population of users."""
     levels: Mapping[str, float]
     """Weights of the drawn networks, by name: a single network with weight 1 or, for a population,
     one network for each class of users."""
@@ -234,5 +234,5 @@ def read_draws(folder: Path) -> Draws:
             tuple(DrawnNetwork(**each) for each in document["drawn"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: the file is damaged ({error}); run `cwndlab advise` again"
+        msg = f"{path}: the file is missing or damaged ({error}); run `cwndlab advise` again"
         raise ResultsError(msg) from None

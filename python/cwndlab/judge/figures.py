@@ -56,7 +56,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Convert a number in the smallest unit to the form of study files, such as `10 ms`."""
+        """Convert a number of smallest units (such as ns) to the form of study files: `10 ms`."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -84,7 +84,10 @@ class Figures:
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path, in its smallest unit; None if there is no number."""
+        """Return the number at the path of a key, in the smallest unit (such as ns).
+
+        Return None if the link has no number there.
+        """
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link

@@ -44,10 +44,13 @@ class Goal:
     missing: str
     """Reason that is displayed if the gain was not measured, often with a remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
-    """Columns of results that show the effect of replacing the algorithm."""
+    """Columns of results whose change is reported if an algorithm replaces another."""
 
     def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
-        """Return the utility of a flow; `queueing_delay_ms` is a 95th percentile."""
+        """Return the utility of a flow for a goal whose gain is the goodput.
+
+        `queueing_delay_ms` is the 95th percentile of the flow's queueing delay.
+        """
         return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
 
@@ -172,8 +175,8 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Maps the name of each use that has its own measure of quality, such as `video`, to the goal that
-is based on this measure."""
+"""Maps each use of the network that has its own measure of quality, such as `video`, to the goal
+that is based on this measure."""
 
 
 def goal_named(name: str) -> Goal:

@@ -44,14 +44,17 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range whose two ends are multiples of the value that the link has."""
+    """A range whose bounds are given as multiples of the value that the link defines."""
 
     low_times: float
     high_times: float
 
 
 class RangesFile(Model):
-    """Content of `data/ranges.toml`: ranges for hosts, and for links that define no ranges."""
+    """Content of `data/ranges.toml`: ranges of uncertain values.
+
+    `any_link` is used for links whose preset defines no ranges, `ends` for hosts and run duration.
+    """
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -59,7 +62,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A study key that depends on an uncertain value, and the value of this key in the link."""
+    """A study key that changes with an uncertain value, and its present value in the link."""
 
     path: str
     unit: Unit
@@ -95,7 +98,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return a dictionary of study keys and values that set the property to `value`."""
+        """Return the study keys, with new values, that set this uncertain value to `value`."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -171,7 +174,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Return whether two paths are equal, or one path contains the other."""
+    """Return whether two paths name the same key, or one names a table that contains the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
@@ -252,7 +255,10 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Yield, for each queue of the link, the study key that sets its size, and the size."""
+    """Yield, for each queue of the link, the study key that sets its size, and the size.
+
+    On wired links, only those queues of the downlink count that are drop-tail or whose size is set.
+    """
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
-"""Predictions that were compared with published measurements of real networks."""
+"""File of the predictions that were compared with published measurements of real networks."""
 _REMEDY = "choose a file that `cwndlab trial verdict` or `cwndlab ledger` wrote"
 
 
@@ -40,8 +40,8 @@ class LedgerEntry:
     prediction: RegisteredPrediction
     verdict: Verdict
     change: MeasuredChange | None
-    """Measured utility of the challenger minus that of the baseline; None if the trial measured too
-    few blocks of periods."""
+    """Measured utility of the challenger minus that of the baseline. None if the trial measured too
+    few blocks of periods, or if a published source states only the order of the algorithms."""
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
@@ -50,8 +50,8 @@ class LedgerEntry:
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
-    """Rank of the challenger among the compared algorithms, if the source states only an order;
-    otherwise None."""
+    """Rank of the challenger among the compared algorithms (1 is the best); None for a trial, or if
+    the source states numbers."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
         """Return whether two entries are equal, apart from the times of their verdicts."""
@@ -121,7 +121,11 @@ def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") 
 
 
 def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
-    """Add an entry unless the ledger already has one for its prediction; return if it was added."""
+    """Add an entry and return True; return False if the ledger already has this outcome.
+
+    Raises:
+        ResultsError: the existing entry states another outcome of the same prediction.
+    """
     key = entry.prediction.id
     known = entries.setdefault(key, entry)
     if known is entry:

@@ -31,8 +31,8 @@ _FEWEST_RANKED = 3
 _TAIL = 0.9
 
 MOST_GAP = 0.1
-"""Largest acceptable difference, in any bin, between the mean predicted probability and the share
-of predictions that came true."""
+"""Largest acceptable difference between the mean predicted probability and the fraction of
+comparisons that the challenger won, in any bin (interval of predicted probabilities)."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
 following the predictions instead of using the best algorithm."""
@@ -55,7 +55,7 @@ class Reliability:
 
     @property
     def gap(self) -> float:
-        """Mean predicted probability of success, minus the observed fraction of successes."""
+        """Mean predicted probability that the challenger wins, minus the fraction of its wins."""
         return self.stated - self.happened
 
 
@@ -76,15 +76,15 @@ class Score:
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median loss of utility if the predictions are followed instead of using the best algorithm.
-    The loss is a difference of natural logarithms."""
+    """Median, over all questions (network and goal), of the utility that is lost by following the
+    predictions instead of using the best algorithm. Utilities are natural logarithms."""
     regret_p90: float | None
     """90th percentile of the loss of utility whose median is `regret`."""
     tau: float | None
     """Median, over all questions (network and goal) with three or more algorithms, of Kendall's tau
     between the predicted and the measured order of the algorithms."""
     covered: float | None
-    """Fraction of the measured changes that lie within the predicted 90 % interval."""
+    """Fraction of the measured changes of utility that lie within their predicted 90 % interval."""
 
     @property
     def worst(self) -> Reliability | None:
@@ -102,12 +102,12 @@ class Score:
 
     @property
     def undecided(self) -> int:
-        """Number of predictions whose trials neither confirmed nor refuted them."""
+        """Number of predictions that the measurements neither confirmed nor refuted."""
         return self.predictions - self.confirmed - self.refuted
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Those of `probabilities`, `regret` and `order` that do not meet the requirements."""
+        """Names of the criteria (`probabilities`, `regret`, `order`) that the predictions miss."""
         found = []
         if self.gap is not None and self.gap > MOST_GAP:
             found.append("probabilities")
@@ -119,7 +119,7 @@ class Score:
 
 
 def share_lost(regret: float) -> float:
-    """Convert a loss of utility (a difference of natural logarithms) to a fraction."""
+    """Convert a loss of utility (a difference of natural logarithms) to a relative loss."""
     return -math.expm1(-regret)
 
 
@@ -145,7 +145,10 @@ def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
 
 
 def reliability(entries: Sequence[LedgerEntry], *, decided_only: bool = False) -> list[Reliability]:
-    """Compare predicted probabilities with outcomes, separately in each interval (bin)."""
+    """Compare predicted probabilities with outcomes, separately in each bin of probabilities.
+
+    See `better` for `decided_only`.
+    """
     known = [
         (each.prediction.probability, outcome)
         for each in entries
@@ -259,7 +262,7 @@ def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
 
 
 def _questions(entries: Sequence[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Group entries by network, goal and baseline; no group contains a challenger twice."""
+    """Group ledger entries by network, goal and baseline; a group has each challenger only once."""
     found: dict[tuple[str, str, str, int], list[LedgerEntry]] = {}
     for each in entries:
         claim = each.prediction

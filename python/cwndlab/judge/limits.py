@@ -94,7 +94,7 @@ class Recorded(Protocol):
         """Return a table with one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs that `where` selects."""
+        """Return the time series of all flows in the runs that `where` selects."""
 
     def events(self, **where: object) -> pl.DataFrame:
         """Return the losses, recoveries and timeouts of the runs that `where` selects."""
@@ -291,7 +291,7 @@ def _is_reduced(samples: pl.DataFrame) -> Bools:
 def _is_in_host(
     samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
 ) -> Bools:
-    """Return, for each sample, whether the host of the sender limits the flow."""
+    """Return, for each sample, whether the packet queue in the sender's host limits the flow."""
     times = _floats(samples, "t_s")
     is_refusal = pl.col("event") == _REFUSAL
     reductions = (

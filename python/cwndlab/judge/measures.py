@@ -42,8 +42,8 @@ _ARRIVED = {
     RPC.gain: "response_p99_ms",
     VIDEO.gain: "video_bitrate_mbit_s",
 }
-"""Maps each gain to the column from which it is computed; the column has a value only if data
-arrived."""
+"""Maps the gain column of a goal to the measured column from which the gain is computed. The
+measured column has a value only if data arrived."""
 
 
 class WithSeries(ResultsLike, Protocol):
@@ -74,7 +74,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def _waited(flows: pl.DataFrame) -> pl.Expr:
-    """Return how long a user waited for a transfer of fixed size; null for other flows."""
+    """Return, in ms, how long a user waited for a transfer of fixed size; null for other flows."""
     if not {"application", "start_s", "end_s"} <= set(flows.columns):
         return pl.lit(None, dtype=pl.Float64).alias(_WAITED_MS)
     waited_ms = 1000 * (pl.col("end_s") - pl.col("start_s")).cast(pl.Float64)
@@ -82,7 +82,7 @@ def _waited(flows: pl.DataFrame) -> pl.Expr:
 
 
 def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> pl.DataFrame:
-    """Set the gains to null in repetitions in which no data arrived with any algorithm."""
+    """Set the gains in `_ARRIVED` to null in repetitions in which no algorithm delivered data."""
     setting = [*cell_factors(results), "repetition"]
     runs = results.runs()
     if not set(setting) <= set(runs.columns):
@@ -110,7 +110,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms, from the Rust core: they are the same on all computers."""
+    """Return natural logarithms; the Rust core computes them identically on all computers."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -155,7 +155,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the coefficient of variation of each flow's mean goodputs in one-second intervals."""
+    """Return, in percent, the coefficient of variation of each flow's one-second mean goodputs."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()
@@ -193,7 +193,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return the fairness and goodput share of each flow that competed with CUBIC flows."""
+    """Return Jain's index and the goodput share of each flow that competed with CUBIC flows."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

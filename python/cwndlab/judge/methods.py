@@ -30,7 +30,7 @@ _PLAIN = ("sized", "bulk")
 
 @dataclass(frozen=True)
 class Transfers:
-    """One network setting of a study, with its results and scenarios."""
+    """One setting (combination of factor levels) of a study, with its results and scenarios."""
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
@@ -49,24 +49,26 @@ class MethodTable:
     methods: tuple[str, ...]
     algorithms: tuple[str, ...]
     goodput: Mapping[tuple[str, str], Interval]
-    """Maps each pair of method and algorithm to the mean goodput."""
+    """Maps each pair of method and algorithm to its mean goodput in Mbit/s, with the confidence
+    interval."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Maps each algorithm that sent data, except the first, to its effect on the goodput."""
+    """Maps each algorithm to its effect on the goodput, relative to the first algorithm. An
+    algorithm is omitted if the sender used another algorithm instead."""
     own: Mapping[tuple[str, str], Difference]
     """Maps each pair of method and algorithm to their interaction: the deviation of the goodput
     from the product of their two effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs whose goodput clearly deviates from the product of their two effects."""
+        """Pairs of method and algorithm whose interaction is significant and not negligible."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]
 
 
 def method_tables(settings: Sequence[Transfers]) -> list[MethodTable]:
-    """Return a table for each group of settings that differ only in the flows' applications."""
+    """Return a goodput table for each group of settings whose flows differ only in application."""
     alike: dict[tuple[str, str], list[int]] = {}
     for at, setting in enumerate(settings):
         for contestant, scenario in setting.scenarios.items():
@@ -128,7 +130,7 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether all flows use plain TCP, the method with which others are compared."""
+    """Return whether all flows are plain TCP transfers (the reference method)."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 

@@ -39,20 +39,20 @@ _ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Number of repetitions needed to compare one pair of algorithms in one setting."""
+    """Number of repetitions needed to compare one pair of algorithms on one network."""
 
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
-    """Standard deviation of the differences between paired runs, in percent; None for fewer than
-    two pairs."""
+    """Standard deviation of the goodput differences between paired runs, in percent of the second
+    algorithm's mean goodput. None if this mean is 0, or for fewer than two pairs."""
     repetitions: int | None
     """Required number of repetitions; None if the number is unknown or above 10,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study with its present number of repetitions, and the number needed."""
+    """Estimated cost of a study as it is written, and the number of repetitions that it needs."""
 
     runs: int
     repetitions: int
@@ -63,7 +63,10 @@ class Plan:
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Number of repetitions that suffices for every pair of algorithms; None if unknown."""
+        """Number of repetitions that suffices for every pair of algorithms.
+
+        None without a pilot study, or if the number is unknown or above 10,000 for any pair.
+        """
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None
@@ -191,7 +194,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Estimate from the pilot study by how many seconds a run exceeds the key `duration`."""
+    """Estimate, if possible from the pilot, by how many seconds a run exceeds its `duration`."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -54,7 +54,7 @@ class Class:
     """True if the weight, or a part of it, is not supported by a publication or a data set."""
 
     def level(self) -> dict[str, Any]:
-        """Return the class of users as a named level of a study's factor."""
+        """Return the class of users as a factor level of a study: its name and its study keys."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 
@@ -72,7 +72,7 @@ class Population:
 
     @property
     def meaning(self) -> Meaning:
-        """Meaning of the classes and of their weights."""
+        """Properties of the classes and weights, such as whether a weight was invented."""
         is_invented = any(each.is_invented for each in self.classes)
         return Meaning(is_invented, self.are_estimates, self.is_explained)
 
@@ -90,7 +90,7 @@ class DrawnClass:
     sample: Sample
 
     def levels(self) -> list[dict[str, Any]]:
-        """Return each drawn network as a named level of a study's factor."""
+        """Return each drawn network as a factor level of a study: its name and its study keys."""
         return [
             {**self.users.level(), **draw.changes, "name": f"{self.users.name}, {draw.name}"}
             for draw in self.sample.draws
@@ -120,12 +120,12 @@ def load_population(name: str, folder: Path | None = None) -> Population:
 
 
 def population_of_links(links: Sequence[str]) -> Population:
-    """Return a population whose classes are several links with equal weights."""
+    """Return a population with one class of users for each link; the weights are equal."""
     return population_of_settings({short_spec(link): link for link in links})
 
 
 def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Population:
-    """Return a population whose classes are the settings of a study, with equal weights."""
+    """Return a population with one class for each named link of a study; the weights are equal."""
     weight = 1 / len(links)
     classes = tuple(Class(name, link, weight, _EQUAL, {}) for name, link in links.items())
     return Population(", ".join(links), classes)

@@ -1,4 +1,4 @@
-"""Register a prediction before a trial, so that the prediction cannot be changed later."""
+"""Register a prediction before the trial that tests it, and detect later changes to it."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class RegisteredPrediction:
     networks: int
     """Number of simulated networks from which the prediction was computed."""
     version: str
-    """Version of cwndlab, including the number of its behaviour epoch."""
+    """Version of cwndlab and behaviour epoch (a number that grows when results may change)."""
     study: str
-    """SHA-256 of the list of those result files from which the prediction was computed."""
+    """SHA-256 of `manifest.json`, the list of the result files behind the prediction."""
     registered: str
     """UTC time of the registration, in ISO 8601 format."""
     blocks: int
@@ -84,7 +84,7 @@ class RegisteredPrediction:
         return {"id": self.id, **self._fields()}
 
     def _fields(self) -> dict[str, Any]:
-        """Return all fields of the prediction; omit a `return_s` of 0, as older predictions do."""
+        """Return all fields; omit a `return_s` of 0, so that old predictions keep their SHA-256."""
         found = asdict(self)
         if not self.return_s:
             del found["return_s"]

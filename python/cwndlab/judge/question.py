@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 NETWORKS = "networks"
 """Subfolder of the results that contains runs on networks similar to the link."""
 COEXISTENCE = "coexistence"
-"""Subfolder of the results that contains runs in which several flows share the link."""
+"""Subfolder of the results: runs of each algorithm against CUBIC, against itself, and alone."""
 MIXES = "mixes"
-"""Subfolder of the results that contains runs with several combinations of competing flows."""
+"""Subfolder of the results: runs in which the recommended algorithm competes at several RTTs, queue
+sizes, start orders and numbers of flows."""
 DRAWS = "draws.json"
 """File in the subfolder `NETWORKS`: the values of study keys that were drawn for each network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A user's question about a link: the goal, the baseline and the classes of users."""
+    """A user's question to `cwndlab advise`: the goal, baseline algorithm and classes of users."""
 
     goal: str
     baseline: str

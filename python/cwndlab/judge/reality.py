@@ -49,11 +49,11 @@ class Reality:
 
     @property
     def share(self) -> float:
-        """Fraction of the checked cases that agreed with measurements."""
+        """Fraction of the checked claims and predictions that agreed with measurements."""
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers of checked and agreeing cases as a dictionary for JSON."""
+        """Return the counts, their sources and the poor predictions as a dictionary for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,
@@ -66,7 +66,7 @@ class Reality:
 
 
 def _came_true(found: Score) -> list[dict[str, float]]:
-    """Return the predicted probabilities, and how often the predictions came true, for JSON."""
+    """Return, for JSON, predicted and observed success rates in each interval of probabilities."""
     return [
         {"stated": each.stated, "happened": each.happened, "comparisons": each.count}
         for each in found.bins
@@ -87,12 +87,12 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return how often published predictions came true, and which scores are not good enough."""
+    """Return how often published predictions came true; add their score if it is too poor."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
-    """Return how often the user's own trials confirmed the advice; None if none gave a verdict."""
+    """Return how often the user's trials confirmed the advice; None if no outcome is known."""
     found = _of_entries(read_ledger(ledger_of_user()), network_class, kind, "trials in the ledger")
     return None if found is None else replace(found, misses=())
 
@@ -122,7 +122,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Add up the checked and the agreeing cases of several classes; count each class only once."""
+    """Add up the counts for several classes of networks; count each class only once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

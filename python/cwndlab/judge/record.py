@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def phrase_of_record(reality: Reality) -> str:
-    """Return a phrase on how often advice agreed with measurements, and on poor predictions."""
+    """Return a phrase: how often advice agreed with measurements, and any poor predictions."""
     return say(
         "reality",
         kind=reality.kind,

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A randomly drawn network: its changes to a study, and the value of each uncertain key."""
+    """A randomly drawn network: the study keys that it sets, and each uncertain property."""
 
     name: str
     changes: Mapping[str, Any]
-    """Values that this network gives to study keys, by path: `{"link.server": "23.1 ms"}`."""
+    """Maps the paths of study keys to their values: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
     """Maps each uncertain property to its random value: a number, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
-        """Return the drawn network as a named level of a study's factor."""
+        """Return the drawn network as a factor level of a study: its name and its study keys."""
         return {"name": self.name, **self.changes}
 
 

@@ -48,11 +48,12 @@ _SEED = 20_120_112
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A key of the network, with the break-even value at which the recommendation changes."""
+    """A network property (key) with the break-even value at which the recommendation changes."""
 
     key: str
     other: int
-    """Row number of the algorithm that is better beyond the break-even value."""
+    """Row number, in the matrix of utilities, of the algorithm that is better beyond the break-even
+    value."""
     side: Side
     """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
     if the key has choices instead of numbers, and `other` is better for one choice."""
@@ -78,7 +79,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule to use another algorithm if a key is above or below a threshold, or is one choice."""
+    """A rule: for some values of a key, `other` is used in place of the recommended algorithm."""
 
     other: int
     side: Side
@@ -115,7 +116,7 @@ def flips(
     tried: list[tuple[str, _Rule, Floats]] = []
     for name, values in keys.items():
         if len(values) != len(kept):
-            msg = f"the key {name} has {len(values)} values for {len(kept)} draws"
+            msg = f"the key {name} has {len(values)} values for {len(kept)} drawn networks"
             raise ValueError(msg)
         column = np.asarray(values)[kept]
         rule = _best_rule(leads, column, is_log=name in logarithmic)
@@ -160,7 +161,7 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """The weight of one class of users at which the common recommendation changes."""
+    """The weight of one class of users at which the recommendation for all users changes."""
 
     class_name: str
     weight: float
@@ -169,7 +170,8 @@ class ShareTurn:
     """Break-even weight of the class of users: at this weight, the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row number of the algorithm that is best if the weight is on the side `side` of `at`."""
+    """Row number, in the table of utilities, of the algorithm that is best just above or below `at`
+    (see `side`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +186,8 @@ class Weighing:
     """Loss of utility with each algorithm (row) in each class (column), compared with the best
     algorithm for the class."""
     loser: str | None
-    """The class that loses the most utility with the recommended algorithm; None if all losses are
-    small."""
+    """The class that loses the most utility with the recommended algorithm; None if no loss exceeds
+    the `zone` of `weigh`."""
     turns: tuple[ShareTurn, ...]
     """For each class, the smallest change of its weight that changes the recommendation, if there
     is one. The smallest of these changes comes first."""
@@ -210,8 +212,8 @@ def weigh(
     shares = np.asarray(weights, dtype=np.float64)
     if by_class.shape[1:] != (len(classes),) or shares.shape != (len(classes),):
         msg = (
-            f"{len(classes)} classes and {shares.size} weights do not fit a table of utilities of "
-            f"shape {by_class.shape}"
+            f"{len(classes)} classes and {shares.size} weights do not match utilities of shape "
+            f"{by_class.shape} (algorithms, classes)"
         )
         raise ValueError(msg)
     if not np.isfinite(by_class).all() or (shares < 0).any() or not shares.sum() > 0:
@@ -243,7 +245,7 @@ def weigh(
 def _nearest_turn(
     by_class: Floats, shares: Floats, best: int, n: int, name: str
 ) -> ShareTurn | None:
-    """Return the turn nearest to the current weight of class `n`; None if there is no turn."""
+    """Return the break-even weight nearest to the current weight of class `n`, if there is any."""
     weight = float(shares[n])
     if weight >= 1:
         return None
@@ -295,7 +297,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule that applies above a threshold, and the best that applies below one.
+    """Return the two best rules (see `_Rule`): one above a threshold, and one below a threshold.
 
     A rule that gains no utility is omitted.
     """
@@ -378,9 +380,10 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Divide a key's range into parts with equal numbers of networks.
+    """Group the networks by the value of a key; return the group number of each network.
 
-    Return the part in which each network lies.
+    Each choice, or each of a few different numbers, has its own group. If a key has many different
+    numbers, each group is a range of these numbers, with the same number of networks.
     """
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))

@@ -1,4 +1,4 @@
-"""Write a decision as sentences, with the templates of `judge.templates`."""
+"""Explain in sentences which algorithm to use; the templates are in `judge.templates`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _UNEVEN_PCT = 35.0
 """Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
 _PROBABLE = 0.05
-"""If the classes are estimates of one network, the class with the largest loss is mentioned only if
-its probability is at least this value."""
+"""If each class of a population is an estimate of the user's network, the class that loses the most
+utility is mentioned only if its probability is at least this value."""
 
 _HALF = 0.5
 """If the recommended algorithm is nearly the best on less than this fraction of similar networks,
@@ -106,7 +106,11 @@ def condition(decision: Decision) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return a sentence on the prices of delay at which the recommended algorithm is the best."""
+    """Return a sentence on the prices of delay at which the recommended algorithm is a good choice.
+
+    A price is the share of throughput that a user would give up to halve the delay. The sentence is
+    empty if there is no such price, or if only one algorithm was run.
+    """
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
@@ -126,7 +130,7 @@ def price_sentence(decision: Decision) -> str:
 
 
 def certainty(decision: Decision) -> tuple[Line, ...]:
-    """Return three lines: repeatability, robustness, and agreement with real networks."""
+    """Return three lines: a decision's repeatability, robustness and agreement with reality."""
     first = quoted(decision.first or "")
     if decision.repeatable is None:
         meaning = say("repeatable unknown", runs=_runs(decision))
@@ -161,7 +165,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _unpaired(decision: Decision) -> str:
-    """Return a sentence on algorithms that share no repetition with the best; empty if none."""
+    """Return a sentence on algorithms that no repetition compares with the best; empty if none."""
     if not decision.unpaired or decision.is_alone or decision.first is None:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])
@@ -245,7 +249,7 @@ def _title(algorithm: str) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class with the largest loss, and on a break-even weight."""
+    """Return sentences on the class that loses the most utility, and on a break-even weight."""
     population, first = decision.population, decision.first
     if population is None or first is None or not decision.is_explained:
         return []

@@ -25,7 +25,8 @@ class SimulatedHost:
     qdisc: str | None
     """Queueing discipline of the network device; None if TCP sends directly to the link."""
     is_paced: bool
-    """True if every algorithm is paced. If false, BBR is nevertheless paced."""
+    """True if TCP paces every algorithm. If false, TCP paces only algorithms that request pacing,
+    such as BBR, or all algorithms if the queueing discipline is fq."""
     has_offload: bool
     """True if the network device splits large segments (segmentation offload)."""
     send_buffer_max_bytes: int | None
@@ -65,7 +66,7 @@ class HostDifference:
     """A setting of this computer that differs from the simulated host."""
 
     setting: str
-    """Name of the sysctl that contains the setting."""
+    """Name of the sysctl. The suffix `(largest)` denotes the last of its three values."""
     here: str
     simulated: str
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """Confidence level of the interval around the measured effect."""
 FEWEST_BLOCKS = 6
-"""Smallest number of blocks that is needed to judge a prediction."""
+"""Smallest number of blocks (one period with each algorithm) that is needed to judge a
+prediction."""
 _Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 

@@ -1,4 +1,4 @@
-"""Templates for the sentences of recommendations, and phrases for columns and keys."""
+"""Templates for sentences of recommendations, and phrases for result columns and study keys."""
 
 TEMPLATES = {
     "no result": "No run has a result.",
@@ -146,7 +146,7 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the delay of the call",
     "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the columns that show the effect of replacing the algorithm."""
+"""Phrases for the result columns whose change is stated if one algorithm replaces another."""
 
 KEYS = {
     "server": "the one-way delay to the server",
@@ -168,10 +168,10 @@ KEYS = {
     "rate": "the rate",
     "stations": "the number of stations",
 }
-"""Phrases for the keys of a link whose values are drawn from ranges."""
+"""Phrases for the keys (network properties) whose values differ between similar networks."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for those keys of a link whose values are percentages."""
+"""Phrases for the same keys if the value is a percentage; only `load` then has another meaning."""
 
 
 def say(template: str, **values: object) -> str:

@@ -101,7 +101,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 VIDEO,
                 ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
                 "encoding rates from Apple's HLS Authoring Specification; video client from Huang "
-                "and others, SIGCOMM 2014; weights from Mao and others, SIGCOMM 2017",
+                "and others, SIGCOMM 2014; penalty for stalls from Mao and others, SIGCOMM 2017",
             ),
             Use(
                 "rpc",
@@ -140,7 +140,7 @@ NOTICED = tuple(
     for column in dict.fromkeys(name for use in USES.values() for name in use.columns)
     if column not in {*_BULK_COLUMNS, "responses", "response_p50_ms"}
 )
-"""Columns of those quantities that users notice, in the order in which tables show them."""
+"""Columns, other than goodput and RTT, whose values users notice; tables keep this order."""
 
 
 def use_named(name: str) -> Use:
@@ -197,7 +197,10 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return an expression for a response time, or for the time waited if no response arrived."""
+    """Return an expression for a response time, or for the time waited if no response arrived.
+
+    The expression is null for flows that send no requests.
+    """
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -210,12 +213,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a small part for the other flows' goodput."""
+    """Return the gain of a flow beside a call: the call's quality plus a small term for goodput."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return an expression that assigns a value of each run's call to the run's other flows."""
+    """Return, for each flow beside a call, a value of that call; null for the call itself."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

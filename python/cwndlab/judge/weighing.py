@@ -1,4 +1,4 @@
-"""Recommend one algorithm for several classes of users, by a weighted mean of utilities."""
+"""Recommend one algorithm for several classes of users, by the weighted mean of their utilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Meaning of the classes of a population, and of the weights of these classes."""
+    """What the classes of a population stand for, and where their weights come from."""
 
     is_invented: bool = False
     """True if the weight of any class of users was invented, not taken from a source."""
@@ -36,19 +36,19 @@ class ClassView:
 
     name: str
     weight: float
-    """Fraction of the population that belongs to the class."""
+    """Fraction of the population that belongs to the class, or probability of the estimate."""
     regret: float
     """Utility that the class loses with the recommended algorithm, compared with the best algorithm
     for the class."""
     best: str
     """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """True if no class loses more utility than this class, and the loss is not negligible."""
+    """True for the class with the largest regret, unless this regret is negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightTurn:
-    """Weight of a class of users; beyond this weight, another algorithm is recommended."""
+    """Threshold (`at`) of a class's weight, beyond which another algorithm is recommended."""
 
     name: str
     weight: float
@@ -60,7 +60,7 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """Effects of a recommendation on a population, and the weights at which it would change."""
+    """Effect of a recommendation on each class, and class weights that would change it."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
@@ -70,7 +70,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """Class of users that loses the most utility; None if no class loses more than a little."""
+        """Class of users that loses the most utility; None if all losses are negligible."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def decide_population(
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
-    """Return the gains and costs of each repetition, as weighted means over all classes."""
+    """Average the gains and costs over all classes by weight, separately for each repetition."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
     def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array

@@ -15,7 +15,7 @@ _NEWEST_CLANG, _OLDEST_CLANG = 25, 12
 
 @functools.cache
 def clang() -> tuple[str, ...]:
-    """Return clang's command: $CLANG if set, else `clang`, else the newest versioned command.
+    """Return the command for clang: $CLANG if installed, else `clang`, else the newest `clang-N`.
 
     Raises:
         AlgorithmError: clang is not installed.

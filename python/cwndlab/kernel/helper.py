@@ -17,7 +17,7 @@ from cwndlab.errors import BrokenAlgorithmError, KernelError
 from cwndlab.kernel.lines import JsonLines
 
 HELPER_REMEDY = (
-    "wheels do not contain the helper; in a clone, run: "
+    "wheels do not contain the helper; in a clone of cwndlab, run: "
     "sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
 )
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         """
         path = helper_path()
         if path is None:
-            msg = f"the helper program for the kernel has not been built ({HELPER_REMEDY})"
+            msg = f"the helper program that loads algorithms has not been built ({HELPER_REMEDY})"
             raise KernelError(msg)
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
@@ -94,7 +94,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let the helper process survive `exec`, until the program that replaces cwndlab ends."""
+        """If `exec` replaces cwndlab by a program, let the helper run until that program ends."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 

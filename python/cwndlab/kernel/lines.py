@@ -18,7 +18,7 @@ class JsonLines:
     """Messages to the standard input of a process, and from its standard output."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        """Begin to exchange messages with a process that was started with two unbuffered pipes."""
+        """Use the standard input and output of a process, which must be unbuffered pipes."""
         self._to = _pipe(process.stdin)
         self._from = _pipe(process.stdout)
         self._pending = b""

@@ -112,7 +112,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
         label = program.pin.removesuffix(f"-{name}")
         found = [pin for pin in pins() if pin.label == label]
     if not found and name in this_kernel().ours:
-        msg = f"{name} was loaded by a command that is still running; stop that command"
+        msg = f"{name} was loaded by a cwndlab command that is still running; stop that command"
         raise KernelError(msg)
     if not found:
         msg = f"{reference} is not loaded; `cwndlab algorithm list` shows loaded algorithms"
@@ -124,7 +124,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
 
 
 def kernel_states(references: list[str]) -> dict[str, str]:
-    """Return, for each algorithm, whether the running kernel contains it or can load it."""
+    """Return, for each algorithm, how the kernel provides it, or whether it can be loaded."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
     states = {}
@@ -138,7 +138,7 @@ def kernel_states(references: list[str]) -> dict[str, str]:
 
 
 def loaded_name(reference: str) -> str | None:
-    """Return the kernel's name for a loaded algorithm of cwndlab; None if it is not loaded."""
+    """Return the kernel's name for cwndlab's version of an algorithm; None if it is not loaded."""
     ours = this_kernel().ours
     pinned = {pin.label: pin.name for pin in pins()}
     name = pinned.get(reference) or (_name_of(reference) if ours else None)

@@ -43,7 +43,7 @@ class KernelProgram:
     program: Program
     parameters: tuple[tuple[str, int], ...]
     is_recording: bool = False
-    """True if the program records every call of the algorithm's hooks (functions)."""
+    """True if the program records every call of the algorithm's functions (hooks)."""
     seed: int | None = None
     """Seed of the random numbers that a recording program draws; if None, the kernel chooses it."""
 
@@ -142,10 +142,8 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
         raise AlgorithmError(msg)
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
-        why = "loss recovery is part of the kernel"
-        msg = (
-            f"{reference} is {reno} with a different loss recovery, but {why}; load {reno} instead"
-        )
+        why = "which is part of the kernel and cannot be loaded"
+        msg = f"{reference} differs from {reno} only in loss recovery, {why}; load {reno} instead"
         raise AlgorithmError(msg)
     contract = contract_folder()
     if is_file_reference(reference):
@@ -154,7 +152,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:
-    """Write the source of a built-in algorithm next to the headers, and return the file's path."""
+    """Write a built-in algorithm's source to the folder of the headers; return the file's path."""
     path = contract / f"{algorithm.name}.c"
     content = algorithm.source_text.encode()
     if not path.exists() or path.read_bytes() != content:

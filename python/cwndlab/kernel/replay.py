@@ -26,12 +26,12 @@ CALL_COLUMNS = {
     "snd_una": pl.Int64,
     "snd_nxt": pl.Int64,
 }
-"""Columns of a list of recorded calls; `t_us` is the kernel's time of the call in microseconds."""
+"""Columns of the table that `recorded_calls` returns and explains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Result of replaying, in user space, the kernel's calls to an algorithm's hooks."""
+    """Differences between the kernel's calls of an algorithm and their replay in user space."""
 
     calls: Mapping[str, int]  # by program, such as cubic_cong_avoid
     mismatches: int

@@ -36,10 +36,9 @@ _FASTEST_QUANTILE = 0.02
 short, because a clock or a sending time was wrong, or because other traffic had made the link busy
 before a pair."""
 _FASTER_MS = 0.2
-"""Smallest difference between two delays, in ms, that cannot be noise of the sender's and the
-receiver's timers."""
+"""A smaller difference between two delays, in ms, may be noise of the hosts' timers."""
 _CHANCE = 1e-4
-"""Accepted probability of mistaking a link without a busy state for a link with a busy state."""
+"""Significance level of the test for a busy state: accepted probability of a false detection."""
 _MOSTLY = 0.5
 """At least this share of the second packets must be fast during the estimated busy time; otherwise,
 no busy state is reported. The share is below 1, because retransmissions on a radio link delay a
@@ -105,7 +104,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """The state of a link that has just served a packet: how long it lasts, and delays in it."""
+    """Busy state of a link, which follows each packet: how long it lasts, and the delay in it."""
 
     delay: Bounded
     """Shortest delay of a packet on the busy link, with its 95 % interval."""

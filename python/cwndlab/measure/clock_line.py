@@ -40,14 +40,14 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class Transits:
-    """Sending and arrival times of packets in one direction, in ns of each host's own clock."""
+    """Sending times of packets by the sender's clock; arrival times by the receiver's clock; ns."""
 
     sent_ns: Integers
     received_ns: Integers
 
     @classmethod
     def of(cls, packets: Sequence[tuple[int, int]]) -> Transits:
-        """Create the object from the sending time and the arrival time of each packet, in ns."""
+        """Create the object from packets, each given by its sending time and its arrival time."""
         sent_ns, received_ns = np.array(packets, dtype=np.int64).reshape(-1, 2).T
         return cls(sent_ns, received_ns)
 
@@ -85,7 +85,10 @@ class ClockLine:
             LinkError: there are no packets in one of the directions.
         """
         if not len(up.sent_ns) or not len(down.sent_ns):
-            msg = "no datagram arrived in one of the directions; the network may block UDP"
+            msg = (
+                "no datagram arrived in one direction (to or from the server); "
+                "the network may block UDP"
+            )
             raise LinkError(msg)
         origin_ns = int(up.sent_ns[0])
         far_ns = int(up.received_ns[0])  # the numbers stay small and keep their precision
@@ -110,12 +113,12 @@ class ClockLine:
         return self.ahead_ns + self.drift * (at_ns - self.origin_ns).astype(np.float64)
 
     def up_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
-        """Return the one-way delays of packets from the client in ns; no delay is negative."""
+        """Return the one-way delays of packets from the client, in ns; negative delays become 0."""
         ahead_ns = self.ahead_at(packets.sent_ns)
         return np.maximum(packets.received_ns - packets.sent_ns - ahead_ns, 0)
 
     def down_ns(self, packets: Transits) -> npt.NDArray[np.float64]:
-        """Return the one-way delays of packets from the server in ns; no delay is negative."""
+        """Return the one-way delays of packets from the server, in ns; negative delays become 0."""
         ahead_ns = self.ahead_at(packets.received_ns)
         return np.maximum(packets.received_ns - packets.sent_ns + ahead_ns, 0)
 

@@ -1,4 +1,4 @@
-"""Find disturbances of a run: outages, repeated timeouts, changes of interface or radio."""
+"""Describe disturbances of a run, and find outages and repeated timeouts of its flows."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return, for each period without ACKs, begin, end, and number of timeout doublings."""
+    """Return, for each period in which data waited for ACKs, begin, end and timeout doublings."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

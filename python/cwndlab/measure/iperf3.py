@@ -46,7 +46,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the same runs under other keys than in studies with `cwndlab serve`."""
+    """Give the runs new keys, so that their results remain separate from `cwndlab serve`'s."""
     return rekeyed(matrix, _PROGRAM)
 
 

@@ -40,10 +40,10 @@ ms with a retransmission on the radio link."""
 
 @dataclass(frozen=True, slots=True)
 class TrainSeries:
-    """Trains of packets in one direction that were sent one after another."""
+    """Trains of packets that were sent one after another in one direction."""
 
     arrivals: Sequence[Arrival]
-    """Packets that arrived, in the order of their sending."""
+    """Packets that arrived, in the order in which they were sent."""
     request: Trains
     begins_ms: float
     """Time at which the first train was sent, in ms on the time axis of the trace."""
@@ -56,14 +56,14 @@ class TrainSeries:
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
-        """Return when the first train was sent, in ns of the sender's clock; 0 without trains."""
+        """Return when the first train was sent, in ns of the sender's clock; 0 if it is unknown."""
         for train, place, sent_ns, _ in self.arrivals:
             if place == 0:
                 return sent_ns - sum(self.request.gaps_ns[:train])
         return 0
 
     def train_ms(self) -> float | None:
-        """Return the median time in ms from a train's first to last arrival; None if unknown."""
+        """Return the trains' median time in ms from first to last arrival; None if unknown."""
         times: dict[int, list[int]] = {}
         for train, _, _, at_ns in self.arrivals:
             times.setdefault(train, []).append(at_ns)
@@ -140,7 +140,7 @@ class LightDirection:
 
     @property
     def base_ms(self) -> tuple[float, float, float]:
-        """The 10th, 50th and 90th percentile of the delay of the trains' first packets."""
+        """The 10th, 50th and 90th percentile of the trains' base delays, in ms."""
         low, median, high = np.percentile([each.base_ms for each in self.recorded], [10, 50, 90])
         return float(low), float(median), float(high)
 
@@ -151,7 +151,10 @@ class LightDirection:
 
     @property
     def recorded(self) -> list[Train]:
-        """Packet trains of the trace, without trains that caught up with an earlier train."""
+        """Trains of the trace, without those that caught up with the previous train.
+
+        If every train caught up, none is omitted.
+        """
         on_axis = [each for each in self.trains if each.at_ms is not None]
         return [each for each in on_axis if each.idle_ms is None or each.idle_ms > 0] or on_axis
 
@@ -162,7 +165,7 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of packets lost, among all packets of trains whose first packet arrived."""
+        """Percentage of packets lost in the trains of the trace, whose first packets arrived."""
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 
@@ -178,7 +181,7 @@ class LightDirection:
         return 100 * float((base_ms > base_ms.min() + _QUEUED_MS).mean())
 
     def keys(self) -> dict[str, str]:
-        """Return those keys of a link whose values the recording determines, with these values."""
+        """Return the keys of a link description that the recording determines, and their values."""
         keys = {"light_first": f"{self.first_bytes} B"}
         if self.busy is None:
             return keys
@@ -207,7 +210,7 @@ class LightDirection:
 def _delays_ns(
     series: TrainSeries, direction: Direction, clock: ClockLine
 ) -> npt.NDArray[np.float64]:
-    """Return the delays, in ns, of the first packets of trains."""
+    """Return the one-way delay, in ns, of each train's first packet; omit lost packets."""
     first = series.first_packets()
     return clock.down_ns(first) if direction is Direction.DOWNLINK else clock.up_ns(first)
 
@@ -229,7 +232,7 @@ def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.flo
 
 
 def _trains(series: TrainSeries, delays_ns: Sequence[float], least_ns: float) -> list[Train]:
-    """Return the trains whose first packets arrived, with the delays of these packets."""
+    """Return the trains of a series; omit trains whose first packet was lost."""
     packets: dict[int, list[Arrival]] = {}
     for arrival in series.arrivals:
         packets.setdefault(arrival[0], []).append(arrival)

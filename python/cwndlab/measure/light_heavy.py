@@ -73,7 +73,7 @@ _NS_PER_MS = 10**6
 
 
 def full_packets(packet_ms: float) -> int:
-    """Return the number of full-size packets in a train if one occupies the link `packet_ms`."""
+    """Return how many full-size packets a train has if each occupies the link for `packet_ms`."""
     most = round(_LONGEST_TRAIN_MS / packet_ms) if packet_ms > 0 else FULL_PACKETS
     return min(FULL_PACKETS, max(1, most))
 
@@ -108,7 +108,7 @@ class LightHeavyRecorder:
 
     @property
     def expected_s(self) -> float:
-        """Expected duration of the recording in seconds; slow trains make the recording longer."""
+        """Expected duration of the recording in seconds; on a slow link, the real one is longer."""
         rounds = len(self._bounds_ms) - 1
         low_ms, high_ms = _PAIR_GAPS_MS
         mean_gap_ms = (high_ms - low_ms) / log(high_ms / low_ms)
@@ -165,7 +165,7 @@ class LightHeavyRecorder:
         )
 
     def _wait_until_idle(self) -> None:
-        """Send probes until one is as fast as those before the recording; give up after a while."""
+        """Send probes until one is as fast as before the recording, at most `_MOST_WAITS` times."""
         for _ in range(_MOST_WAITS):
             probes = self._session.probe(_PROBES)
             self._probes += probes
@@ -173,7 +173,7 @@ class LightHeavyRecorder:
                 return
 
     def _choose_packets(self, direction: Direction, first: TrainSeries) -> None:
-        """Choose the number of packets of a train from the time that the first trains took."""
+        """Choose the number of full-size packets in a train from how long the first trains took."""
         packet_ms = (first.train_ms() or 0.0) / FULL_PACKETS
         self._full_packets[direction] = full_packets(packet_ms)
         self._train_ms[direction] = packet_ms * self._full_packets[direction]

@@ -41,7 +41,7 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A sender of data, the client or the server: its algorithm, and the direction of its data."""
+    """The host that sends data (client or server), its algorithm, and the direction of the data."""
 
     algorithm: str | None
     """Algorithm of the sender; None means the default algorithm of its computer."""
@@ -78,7 +78,7 @@ class Preflight:
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
     def lines(self, *, with_notes: bool = True) -> list[str]:
-        """Return lines that describe the path and the findings about the path."""
+        """Return one line about the path, and one line for each finding; notes are optional."""
         facts = self.facts
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
@@ -191,7 +191,7 @@ def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return facts about client and server, and the rates of other traffic on their interfaces."""
+    """Return facts about both hosts, and the bit rates at their interfaces before any transfer."""
     before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
     time.sleep(_QUIET_S)
     answer = session.ask(protocol.Describe())
@@ -235,7 +235,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
             PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
-                "delays are corrected, but this computer's clock determines the period of the day",
+                "delays are corrected, but periods of the day follow this computer's clock",
                 "set both clocks: sudo timedatectl set-ntp true",
             )
         )
@@ -283,7 +283,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate in Mbit/s that a buffer of maximum size allows: one full buffer per RTT."""
+    """Return the rate in Mbit/s that a buffer of maximum size allows: half of it per RTT."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)

@@ -53,7 +53,7 @@ class RecordedDirection:
 
     @property
     def lost_pct(self) -> float:
-        """Percentage of lost datagrams; most are lost because the sender outpaces the link."""
+        """Percentage of datagrams that were lost, mostly because the sender outpaces the link."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property
@@ -83,7 +83,7 @@ class Recording:
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
     light: tuple[LightDirection, ...] = ()
-    """Recordings of both directions without load; empty if only the loaded link was recorded."""
+    """Recordings of both directions of the idle link; empty if they were not requested."""
 
     def write(self, name: Path) -> dict[str, Path]:
         """Write the traces of both directions, and the link `NAME.toml` that refers to them.

@@ -96,7 +96,10 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The run that may begin now, or the time of the next run; both are None if no run is left."""
+    """The run that may begin now, or the time at which the next run may begin.
+
+    Both are None if no run is left at this place.
+    """
 
     run: Run | None = None
     at: datetime | None = None
@@ -111,8 +114,8 @@ def next_run(
         missing: runs that are not finished, in order.
         place: name of the place of this computer.
         now: time by the clock of this computer.
-        done_on: number of finished runs for each cell (combination of factors) and day. A run
-            belongs to the day on which its period began.
+        done_on: number of finished runs for each cell (combination of factor levels) and day. A
+            run belongs to the day on which its period began.
     """
     waits = []
     for run in missing:

@@ -1,4 +1,4 @@
-"""Count the finished and missing runs of a study, for each combination of factors."""
+"""Count the finished and missing runs of a study, for each combination of factor levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
-    """Return a table that counts finished, missing, failed and disturbed runs of a study."""
+    """Return the numbers of finished, missing, failed and disturbed runs of a study.
+
+    There is a row for each combination of factor levels, and a last row with the totals.
+    """
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()

@@ -1,4 +1,4 @@
-"""Convert the client's and the server's records of a transfer to the tables of results."""
+"""Convert the client's and the server's records of a transfer to result tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The tables of a measured run, and the facts that are stored in the run's history."""
+    """Result tables of a measured run, and facts about the measurement for the history file."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the host that acts first: the host that makes requests, or else the data sender."""
+    """Return the record of the host that acts first: the requesting host, or else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -151,7 +151,7 @@ def _first_to_act(
 
 
 def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
-    """Return whether the receiver has read all data that were requested."""
+    """Return whether the receiver read the complete transfer; False if it has no fixed size."""
     application: Any = flow.application
     match application.kind:
         case "sized" | "http" | "sftp":
@@ -167,7 +167,7 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
 def _goodput(
     receiver: Mapping[str, Any], start_ns: int, begin_ns: int, end_ns: int
 ) -> float | None:
-    """Return the mean goodput between `begin_ns` and `end_ns`, from the receiver's samples."""
+    """Return the mean goodput in Mbit/s from `begin_ns` to `end_ns`; None if it is unknown."""
     if end_ns <= begin_ns or not receiver["at_ns"]:
         return None
     # Sampling times vary with the thread; the times of the first and last byte are exact.
@@ -197,7 +197,7 @@ def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: i
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Return the round-trip times and one-way delays of probes that were sent during transfers."""
+    """Return the RTT and the one-way delays of each probe that was sent during the transfer."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

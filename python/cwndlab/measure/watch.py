@@ -24,7 +24,7 @@ _KEPT = int(SPAN_S / INTERVAL_S) + 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Counters of a connection or an interface, converted to rates over one time interval."""
+    """Rates, RTT, congestion window and losses of a connection or an interface in one interval."""
 
     at_s: float
     down_mbit_s: float
@@ -42,7 +42,7 @@ class Moment:
 
 @dataclass(slots=True)
 class Track:
-    """Rates and other values of one connection or interface over time."""
+    """Samples (`Moment`) of one connection or interface from the last minute."""
 
     name: str
     algorithm: str = ""
@@ -60,7 +60,7 @@ class Track:
 
 
 class Watch:
-    """Samples the counters of an interface and of all connections."""
+    """Samples the counters of all interfaces and TCP connections of this computer."""
 
     def __init__(
         self,
@@ -102,11 +102,11 @@ class Watch:
         }
 
     def has_interface(self, name: str) -> bool:
-        """Return whether this computer has an interface with this name."""
+        """Return whether this computer had an interface named `name` at the last sample."""
         return name in self._links
 
     def interface(self) -> Track | None:
-        """Return the values of the watched interface; None if the interface does not exist."""
+        """Return the rates of the watched interface; None before its second sample."""
         if self._wanted is not None:
             return self.interfaces.get(self._wanted)
         busy = [track for name, track in self.interfaces.items() if name != "lo"]
@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """Return the busiest connections of the last minute in the order in which they started."""
+        """Return at most `most` connections of the last minute, the busiest, oldest first."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

@@ -29,10 +29,10 @@ LEFT_OUT = (".pcap", ".pcapng")
 
 
 class Pseudonyms:
-    """Replaces names that would reveal the person and the place of a measurement."""
+    """Replaces names and IP addresses that would reveal who measured, and where."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create an object that replaces, in texts, IP addresses and the names in `hosts`."""
+        """Set the names of machines that are replaced; IP addresses are always replaced."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)

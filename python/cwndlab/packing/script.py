@@ -233,7 +233,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """Write the code that draws a filled bar, box or band from its outline in data coordinates."""
+    """Write the code that draws a filled bar, box or band from its outline."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()
@@ -338,7 +338,7 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """Return code that draws a symbol in a legend: a line, or a box in the colour of the bars."""
+    """Return code that draws a legend symbol: a line, or a box in the colours of a bar or band."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BIBLIOGRAPHY = Path(__file__).parents[1] / "data" / "citations.bib"
 _PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
 _BACKENDS = {
-    "sim": "in cwndlab's simulator, whose TCP endpoints follow the stack profiles below",
+    "sim": "in cwndlab's simulator, with the TCP settings of the stack profiles named below",
     "kernel": "on the TCP stack of a running Linux kernel, over links emulated in real time",
     "vm": "on the TCP stack of a stock Linux kernel in a virtual machine, in virtual time",
     "live": "on a real network between two machines, with TCP state recorded at both ends",
@@ -64,7 +64,7 @@ def methods(results: Results, origin: Origin) -> str:
         for name, levels in study.factors.items()
     )
     conditions = (
-        "all algorithms were measured directly after each other"
+        "all algorithms were measured in immediate succession"
         if "live" in backends
         else "all algorithms had the same channel conditions"
     )

@@ -53,8 +53,8 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Link parameter on which the claim depends. If the parameter is calibrated, cwndlab's value
-    agrees with the paper by construction."""
+    """Link parameter on which this part of the claim depends. If the parameter is calibrated to the
+    paper, cwndlab's value agrees with the paper by construction."""
     is_beside: bool = False
     """True if this part of the claim is only displayed, and does not influence the verdict on the
     claim."""
@@ -69,7 +69,8 @@ class _PartSettings(Model):
     The default is the `variant_factor` in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if the sender used the variant in cwndlab's runs, but not in the paper's experiments."""
+    """True if the TCP variant was set at the sender in cwndlab's runs, but not in the paper's
+    experiments."""
     where: dict[str, LevelText] = Field(default={})
     """Maps factors of the study to levels; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -93,7 +94,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def is_of_variants(self) -> bool:
-        """True if this part of a claim compares variants with each other."""
+        """True if this part of a claim depends on the variant, not only on rows or directions."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
@@ -138,8 +139,7 @@ class _ClaimFacts(Model):
     id: str
     says: str
     own_data: str
-    """Section or page of the paper that contains the numbers of the claim, if no table contains
-    them."""
+    """Where the paper contains the numbers of the claim, for example `table V` or `box plots`."""
     lacks: str = ""
     """Description of the runs that would decide the claim but are missing from the study. Required
     if the claim has no parts."""
@@ -177,8 +177,8 @@ class Experiment(Model):
     """Levels of factors that select the runs with the change. For these factors, the claim's own
     levels do not apply."""
     among: dict[str, LevelText] = Field(default={})
-    """Further levels of factors; the runs with the change and the runs without it must have these
-    levels."""
+    """Further levels of factors. Only runs with these levels are compared: with the change and
+    without it."""
     variants: dict[str, str] = Field(default={})
     """Maps each variant that the experiment replaces to the variant that replaces it."""
 
@@ -201,13 +201,13 @@ class ChosenSetting(Model):
     """
 
     setting: str
-    """Description of the chosen setting, and of the setting that the paper states."""
+    """Text that names the chosen TCP setting, and the setting that the paper states."""
     variants: dict[str, str]
-    """Maps each variant with the chosen setting to the variant with the paper's setting."""
+    """Maps each TCP variant with the chosen setting to its counterpart with the paper's setting."""
 
 
 class _StudyOfClaims(Model):
-    """The names, in the study, of the factors and variants that a paper's claims mention."""
+    """The study's names for the factors and variants that a paper's claims mention."""
 
     preset: str
     variants: tuple[str, ...]
@@ -226,7 +226,7 @@ class _StudyOfClaims(Model):
 
 
 class _ClaimsFile(Model):
-    """The file that contains the claims of a paper."""
+    """Contents of a claims file; expressions are still text."""
 
     study: _StudyOfClaims
     claim: tuple[_WrittenClaim, ...]
@@ -244,7 +244,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """Maps each variant with a chosen setting to the variant with the paper's setting."""
+        """Maps each variant with a chosen setting to its counterpart with the paper's setting."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 
@@ -330,7 +330,7 @@ def _parts(
             what = written.what.format(**given)
         except (ValueError, LookupError, AttributeError) as error:
             message = (
-                f"{error} is not a name in `each` (its names are {', '.join(given) or 'nothing'})"
+                f"{error} is not a name in `each`, which contains {', '.join(given) or 'no names'}"
             )
             raise FieldError((*key, "what"), message) from None
         yield ClaimPart(**{**settings, "value": value, "where": levels, "what": what})

@@ -42,7 +42,7 @@ class Evidence(Protocol):
 
 
 class PaperTables:
-    """A source of the numbers in a paper's tables; a table cell gives at most one number."""
+    """A source of the numbers in a paper's tables: for a table cell, one number or None."""
 
     def __init__(self, paper: Paper) -> None:
         """Create a source of numbers from a paper's tables."""
@@ -77,7 +77,7 @@ class PaperRuns:
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return cwndlab's numbers for a table cell, one for each run, or None if no run exists."""
+        """Return cwndlab's number for a table cell in each repetition; None if no run exists."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -115,7 +115,7 @@ class PaperRuns:
         return cell.filter(of_levels(cell, levels))
 
     def _written(self, factor: str, name: str) -> str:
-        """Return the study's spelling of a level in a claim: TCP-Linux for `TCP_Linux`."""
+        """Return how the study spells a level that a claim names: TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()

@@ -81,7 +81,8 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The missed values of the claim, each without and with the change."""
+    """The claim's values that fail without the change; if none fails, the undecided values. Each is
+    computed without and with the change."""
 
     @property
     def subject(self) -> str:
@@ -90,15 +91,15 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The missed value that the change moves farthest towards its bounds.
+        """The element of `changes` whose value moves farthest towards its bounds.
 
-        Values that hold with the change take precedence.
+        Values that are within their bounds with the change take precedence.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
     def holding(self) -> int:
-        """Number of measured values that are within their bounds when the study is changed."""
+        """Number of elements of `changes` whose value is within its bounds with the change."""
         return sum(map(_holds, self.changes))
 
 
@@ -119,7 +120,7 @@ class TableTrial:
 
     @property
     def subject(self) -> str:
-        """Name and title of the paper's table whose numbers the experiment may explain."""
+        """Name and title of the paper's table from which cwndlab's numbers deviate."""
         return f"{self.table.name}: {self.table.title}"
 
 

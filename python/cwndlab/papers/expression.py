@@ -30,7 +30,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The variant, direction and row that identify a cell of a table."""
+    """The TCP variant, data direction and row that identify a cell of a table."""
 
     variant: str
     direction: str | None = None
@@ -74,7 +74,7 @@ class Expression:
         with np.errstate(all="ignore"):  # undefined results are NaN or infinite
             found = self._values(self._tree, values)
         if len(found) != 1:
-            msg = f'"{self}" has {len(found)} values; choose one with min, max or mean'
+            msg = f'"{self}" has {len(found)} values; combine them by min, max or mean'
             raise ValueError(msg)
         return found[0]
 
@@ -88,7 +88,7 @@ class Expression:
                 return [each for argument in arguments for each in self._named(argument)]
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 return self._cells(node)
-        msg = f'"{ast.unparse(node)}" is not a cell, number, operation or known function'
+        msg = f'"{ast.unparse(node)}" is not a table cell, number, operation or known function'
         raise ValueError(msg)
 
     def _cells(self, node: ast.expr) -> list[Name]:
@@ -123,7 +123,7 @@ class Expression:
     def _one(self, node: ast.expr, values: Mapping[Name, Floats]) -> Floats:
         found = self._values(node, values)
         if len(found) != 1:
-            msg = f'"{ast.unparse(node)}" has {len(found)} values; choose one with min, max or mean'
+            msg = f'"{ast.unparse(node)}" has {len(found)} values; combine them by min, max or mean'
             raise ValueError(msg)
         return found[0]
 

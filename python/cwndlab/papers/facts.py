@@ -36,11 +36,11 @@ def _as_number(value: object) -> object:
 
 
 LevelText = Annotated[str, BeforeValidator(_as_level)]
-"""A level of a factor as text; a number is converted to text."""
+"""A level (value) of a factor of the study, as text; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
 """The two ends of a range that the paper states; a single number is stored as two equal ends."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
-"""A formula that contains only numbers from the paper."""
+"""An expression that contains numbers, but no names of table cells."""
 
 
 class PaperFigure(Model):
@@ -54,7 +54,7 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure in the paper that shows distributions or means, and that cwndlab draws, too."""
+    """A figure of distributions or means in the paper, which cwndlab redraws from its own runs."""
 
     name: str
     title: str
@@ -67,14 +67,15 @@ class PaperPlot(Model):
     """Factor of the study whose levels are the figure's panels or groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Maps factors of the study to levels; the figure uses only runs with all of these levels."""
+    """Maps factors of the study to levels; cwndlab's figure shows only runs with all
+    these levels."""
     total: bool = False
     """True if the values of all flows in a run are added, rather than shown for each flow."""
     note: str = ""
 
 
 class PaperNumber(Model):
-    """A number in the paper, and the measure with which cwndlab computes its own number."""
+    """A number in the paper, and how cwndlab computes the corresponding number from its runs."""
 
     variant: str
     says: str
@@ -83,7 +84,8 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """Parameter of the measure: a window size, a loss episode (1 is the first), or a time."""
+    """Parameter of the measure: a window in packets, a loss episode (1 is the first), or a start
+    time in seconds."""
     is_calibrated: bool = False
     """True if the link was calibrated to this number, so that cwndlab's number is not a
     prediction."""
@@ -105,7 +107,7 @@ class PaperNumber(Model):
 
 
 class PaperTable(Model):
-    """A table in the paper: one metric of the flows; rows and columns are levels of factors."""
+    """A table in the paper that shows one metric of the flows for levels of one or two factors."""
 
     name: str
     title: str
@@ -129,7 +131,8 @@ class PaperTable(Model):
     total: bool = False
     """True if the values of all flows in a run are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Maps factors of the study to levels; the table uses only runs with all of these levels."""
+    """Maps factors of the study to levels; only runs with all these levels are compared with the
+    table."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which the simulated link or host was calibrated; `*` means all.
 
@@ -142,7 +145,7 @@ class PaperTable(Model):
         if len(self.values) != len(self.rows) or any(
             len(row) != len(self.columns) for row in self.values
         ):
-            msg = f"{self.name}: the number of values does not match its rows and columns"
+            msg = f"{self.name}: the number of values does not match the rows and columns"
             raise ValueError(msg)
         if unknown := set(self.calibrated) - {"*", *self.rows, *self.columns}:
             which = ", ".join(sorted(unknown))
@@ -202,7 +205,7 @@ class About(Model):
 
 
 class Facts(Model):
-    """The content of the file that contains the facts of a paper."""
+    """The content of a file `paper.toml`, which contains the facts of a paper."""
 
     paper: About
     figure: tuple[PaperFigure, ...] = ()

@@ -68,7 +68,7 @@ class PartFinding:
 
     part: ClaimPart
     theirs: float | None
-    """The value in the paper; None if the paper does not print the value."""
+    """The value, computed from the paper's tables; None if they lack a necessary number."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -82,8 +82,8 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict on the claim by the paper's tables; None if these contain no values for the claim."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper. None if no setting was chosen
-    to match the paper's figures."""
+    """Verdict from runs that use only settings stated in the paper. None if cwndlab changed no
+    setting to match the paper's figures."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -128,8 +128,8 @@ def calibration_of(claims: Claims) -> Callable[[str], bool]:
         mark = preset.mark_of(figure)
         if mark is None:
             msg = (
-                f"{claims.paper}: a claim needs the link parameter {figure}, which {claims.preset} "
-                "does not set"
+                f"{claims.paper}: a claim needs the link parameter {figure}, which the preset "
+                f"{claims.preset} does not set"
             )
             raise ValueError(msg)
         return mark.kind == "calibrated_to"
@@ -143,7 +143,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide all claims; `is_calibrated` states whether a parameter of the link is calibrated."""
+    """Judge all claims of a paper; `is_calibrated` tells whether a link parameter is calibrated."""
     read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
     printed: list[ClaimVerdict | None] = [None] * len(read)
     if claims.chosen:
@@ -161,7 +161,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether the verdict on a part of a claim is *input*."""
+    """Return a function that checks whether a claim's part is *input* (agrees by construction)."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
@@ -226,7 +226,7 @@ class _Nothing:
 
 
 class _Open:
-    """A part of a claim, with the numbers that a test at any significance level needs."""
+    """A part of a claim, with the paper's and cwndlab's numbers from which a test decides it."""
 
     def __init__(
         self,
@@ -256,11 +256,11 @@ class _Open:
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
-        """Return the verdict on this part of a claim at a significance level."""
+        """Return the verdict on this part of a claim at the significance level `error`."""
         return self.fixed or self._decided(error)[1]
 
     def finding(self, error: float) -> PartFinding:
-        """Return the verdict on this part of a claim, with its values, for the report."""
+        """Return the values of this part, and the verdict at the significance level `error`."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
         inside = None if theirs is None else low <= theirs <= high
@@ -299,7 +299,7 @@ class _Open:
         return shown, ClaimVerdict(decision)
 
     def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
-        """Judge a part of a claim by the number of repetitions with values within the bounds."""
+        """Judge a part of a claim by a sign test: are most repetitions within its bounds?"""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
@@ -356,7 +356,10 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return a verdict: a claim fails if one part fails, and holds if all tested parts hold."""
+    """Combine the verdicts on the parts of a claim into the verdict on the claim.
+
+    A claim fails if one part fails. A claim for which runs are missing cannot hold.
+    """
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:
@@ -387,7 +390,7 @@ def _verdict(claim: Claim, findings: Sequence[PartFinding]) -> ClaimVerdict:
 
 
 def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:
-    """Return how many parts of a claim have each verdict, as text."""
+    """Return text that says how many parts of a claim have each verdict, and what is missing."""
     counts = [
         f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
         for each in ClaimVerdict

@@ -20,7 +20,7 @@ def claimed_papers() -> list[str]:
 
 
 def inferred_papers() -> list[str]:
-    """Return the names of the papers whose networks can be inferred from their numbers."""
+    """Return the names of the papers from whose tables cwndlab can infer the network."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_INFERENCE}.toml"))
 
 

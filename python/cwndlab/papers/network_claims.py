@@ -36,7 +36,8 @@ class InferredClaim:
 
     claim: Claim
     probability: float | None
-    """Probability that the claim is true; None if the simulated runs cannot decide the claim."""
+    """Probability that the claim is true; None if the verdict is *input*, *not run* or *not
+    attributable*."""
     verdict: ClaimVerdict
 
 

@@ -65,7 +65,7 @@ class PredictedNumber:
     high: float
     """Upper end of the 90 % interval of the prediction; `low` is the lower end."""
     grand_mean: float
-    """Mean of all numbers that the paper's tables give for the same metric and direction."""
+    """Mean of all numbers in the paper's tables that have this number's metric and direction."""
 
     @property
     def error(self) -> float:
@@ -79,7 +79,7 @@ class PredictedNumber:
 
     @property
     def is_inside(self) -> bool:
-        """True if the interval contains the paper's number or a part of its range."""
+        """True if the 90 % interval contains the paper's number, or a part of the paper's range."""
         return self.low <= self.number.high and self.high >= self.number.low
 
 

@@ -34,7 +34,7 @@ class Episode:
     peak_pkts: float
     """Size of the window before the first cut (reduction) of the episode."""
     peak_s: float
-    """Time at which the window was first within one packet of its peak."""
+    """Time at which the window, since the previous episode, first reached `peak_pkts` - 1."""
     floor_pkts: float
     """Size of the window after the last cut (reduction) of the episode."""
     inflated_pkts: float | None

@@ -1,4 +1,4 @@
-"""Measure congestion windows in cwndlab's runs, and compare them with a paper's numbers."""
+"""Measure the congestion window in cwndlab's runs, and compare it with a paper's numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from cwndlab.stats.bootstrap import Floats
 
 @dataclass(frozen=True)
 class WindowSeries:
-    """Congestion window of a variant over time, with the slow-start threshold if recorded."""
+    """Congestion window and, if recorded, slow-start threshold over time, in a run of a variant."""
 
     times_s: Floats
     windows_pkts: Floats
@@ -50,15 +50,15 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """True if cwndlab has a value, and the difference is within the tolerance."""
+        """True if cwndlab's number exists and deviates from the paper by at most the tolerance."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
 def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Reading:
-    """Compute a number from cwndlab's runs, and compare it with the number in the paper.
+    """Apply the measure of a check to `series`, and compare the result with the paper's number.
 
     Raises:
-        ValueError: the check refers to an unknown measure.
+        ValueError: the name `check.measure` is unknown.
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
@@ -75,7 +75,7 @@ def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Readin
 
 
 def _episode(series: WindowSeries, number: float) -> Episode | None:
-    """Return the n-th loss episode, counted from 1."""
+    """Return the n-th loss episode, counted from 1; None if there are fewer episodes."""
     episodes = series.episodes
     index = int(number) - 1
     return episodes[index] if 0 <= index < len(episodes) else None
@@ -102,7 +102,10 @@ def _of_sawtooth(
 
 
 def _threshold_after(series: WindowSeries, number: float) -> float | None:
-    """Return the slow-start threshold after the first reduction in the n-th loss episode."""
+    """Return the slow-start threshold at the first window reduction of the n-th loss episode.
+
+    Return None if the threshold was not recorded or the episode does not exist.
+    """
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
         return None
@@ -110,7 +113,10 @@ def _threshold_after(series: WindowSeries, number: float) -> float | None:
 
 
 def _slow_start_again(series: WindowSeries, number: float) -> float | None:
-    """Return the window at which slow start ends after the timeout of the n-th loss episode."""
+    """Return the window at which slow start ends after the timeout of the n-th loss episode.
+
+    Return None if the episode has no timeout, or if no end of slow start is found within a second.
+    """
     episodes = series.episodes
     index = int(number) - 1
     if not 0 <= index < len(episodes) or not episodes[index].has_timeout:

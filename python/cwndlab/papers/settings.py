@@ -26,7 +26,7 @@ _SILENT = frozenset({"name", "summary", "sources", "algorithms"})
 
 @dataclass(frozen=True, slots=True)
 class VariantSetting:
-    """One setting in which two variants of a study differ."""
+    """A setting, such as the initial window, whose value differs between two variants."""
 
     name: str
     first: object
@@ -57,9 +57,9 @@ def settings_of(
 def difference_of(
     first: Mapping[str, object], second: Mapping[str, object]
 ) -> list[VariantSetting]:
-    """Return the settings in which two variants differ.
+    """Return the settings whose values differ between two variants.
 
-    If the algorithms differ, their parameters are not listed separately.
+    If the variants use different algorithms, the parameters of the algorithms are omitted.
     """
     names = dict.fromkeys([*first, *second])
     if first.get(ALGORITHM) != second.get(ALGORITHM):

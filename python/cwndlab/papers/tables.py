@@ -21,7 +21,10 @@ class PaperCell:
     high: float
     ours: float | None
     away: float | None
-    """Relative difference of cwndlab's number from the paper's range; 0 inside the range."""
+    """Deviation of `ours` from the nearest end of the paper's range, as a fraction of this end.
+
+    The deviation is 0 inside the range, and None if `ours` is None.
+    """
     within: float | None
     is_calibrated: bool
     """True if the simulated link or host was calibrated to the number in the paper."""
@@ -67,7 +70,7 @@ def cell_values(
 def _cell(
     table: PaperTable, flows: pl.DataFrame, row: str, column: str, *factors: str
 ) -> pl.DataFrame:
-    """Return the values of the metric in a table cell: one per flow or, for totals, one per run."""
+    """Return the flows that belong to a table cell; for totals, return the metric's sum per run."""
     own = flows.filter(
         pl.col("direction") == _WAYS[table.direction],
         of_levels(flows, table.where),
@@ -133,15 +136,15 @@ def paper_values(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Return a Polars expression that selects flows whose run has a given level of a factor."""
+    """Return a Polars expression that selects the flows with a given level (value) of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return a Polars expression that selects the runs with all of the given levels of factors.
+    """Return a Polars expression that selects the flows with all of the given factor levels.
 
-    Factors without a column are ignored.
+    Factors without a column in `flows` are ignored.
     """
     known = [
         is_level(flows, factor, level)
@@ -152,6 +155,6 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
 
 
 def relative_difference(ours: float, low: float, high: float) -> float:
-    """Return the relative difference of cwndlab's number from a range; 0 inside the range."""
+    """Return the deviation from the nearest end of the range, as a fraction of this end."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

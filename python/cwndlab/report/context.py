@@ -21,7 +21,7 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Maximum number of settings whose time series the page contains, to limit the page's size."""
+"""Maximum number of network settings with time series on the page; limits the page's size."""
 
 
 class Reportable(ResultsLike, Protocol):
@@ -38,10 +38,10 @@ class Reportable(ResultsLike, Protocol):
         """Return the losses, recoveries and timeouts of the runs that `where` selects."""
 
     def links(self, **where: object) -> pl.DataFrame:
-        """Return one row for each link on the path of each run."""
+        """Return one row for each link in the network path of each run that `where` selects."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table as a lazy frame, whose rows are read when they are needed."""
+        """Return the table with this name as a Polars lazy frame."""
 
 
 class Context:
@@ -92,7 +92,10 @@ class Context:
 
     @cached_property
     def together(self) -> Decision | None:
-        """The recommendation for all network settings combined; None if the study has only one."""
+        """The recommendation for all network settings combined.
+
+        It is None for a single network setting, or if the settings cannot be combined.
+        """
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -119,7 +122,7 @@ class Context:
 
     @property
     def contestant_column(self) -> str:
-        """Name of the column, in samples and events, that contains the algorithm or variant."""
+        """Name of the factor that is compared: `variant` or `algorithm`."""
         return contestant_factor(self.results)
 
 
@@ -133,13 +136,13 @@ class Setting:
 
     @cached_property
     def decision(self) -> Decision:
-        """The recommendation on this network setting, for the user's goal."""
+        """The recommendation for this network setting and the user's goal (or a default goal)."""
         question = self.context.question
         goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
         return self.decide(goal, self.comparison)
 
     def decide(self, goal: Goal, comparison: Comparison) -> Decision:
-        """Return the recommendation for a goal, for one direction of the data."""
+        """Return the recommendation for `goal`, based on `comparison` (of one data direction)."""
         question = self.context.question
         return answer(
             comparison,
@@ -151,7 +154,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """For each direction of the data: the direction, and the comparison in this setting."""
+        """For each data direction: its comparisons, and the one for this network setting."""
         return [
             (direction, comparison)
             for direction in self.context.directions
@@ -181,7 +184,7 @@ class Setting:
 
     @cached_property
     def representatives(self) -> Mapping[str, str]:
-        """The most representative run of each compared algorithm."""
+        """Maps each compared algorithm to the key of its most representative run."""
         return self.comparison.representative_runs()
 
     @cached_property

@@ -24,7 +24,7 @@ _BAR_COLUMNS = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the table and the figures (in `formats`) of each network setting; return the paths."""
+    """Write a table for each network setting, and figures in `formats`; return the paths."""
     written = []
     for setting in context.settings:
         name = _folder(setting)
@@ -38,7 +38,7 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
 
 
 def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
-    """For each figure, yield its path in `figures/`, without suffix, and the figure itself."""
+    """Yield each figure with its path below `figures/`, without suffix."""
     for setting in context.settings:
         if setting.has_timeline:
             for title, figure in _figures(setting):

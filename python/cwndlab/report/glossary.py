@@ -21,10 +21,13 @@ GLOSSARY = {
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),
     "ssthresh": (
-        "Slow-start threshold: a size of the window. Below it, the window doubles every round "
-        "trip; above it, the window grows slowly."
+        "Slow-start threshold: the size of the congestion window up to which the window doubles "
+        "every round trip. Above the threshold, the window grows slowly."
     ),
-    "slow start": "The first phase of a connection, in which the window doubles every round trip.",
+    "slow start": (
+        "The phase in which the congestion window doubles every round trip: at the start of a "
+        "connection, and again after a retransmission timeout."
+    ),
     "retransmitted": "Packets that were sent again because they were lost or considered lost.",
     "timeout": (
         "Retransmission timeout: acknowledgements failed to arrive for so long that the sender "
@@ -51,8 +54,8 @@ GLOSSARY = {
         "same channel, so the difference between their results is due to the algorithm."
     ),
     "most representative run": (
-        "The run whose goodput, RTT and number of timeouts, taken together, are nearest to the "
-        "means of all runs."
+        "The run of an algorithm whose goodput, RTT and number of timeouts, taken together, are "
+        "nearest to the means over all runs of this algorithm."
     ),
     "seed": (
         "Random seed: the start value of the random numbers. Two runs of the same scenario with "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.judge.ledger_scores import Score
 
 _SIDE = 300.0
-"""Width and height of the diagram, in pixels."""
+"""Width and height of the reliability diagram, in pixels."""
 _OUTCOMES = {None: "undecided", 0.0: "worse", 0.5: "equal", 1.0: "better"}
 
 
@@ -48,10 +48,10 @@ class _Dot:
 
 
 def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
-    """Return the HTML of the page of a ledger.
+    """Return the page of a ledger as HTML: scores, reliability diagram and entries.
 
     Args:
-        entries: the entries of the ledger.
+        entries: predictions with their measured outcomes.
         title: the title of the page.
     """
     bins = reliability(entries)

@@ -18,16 +18,16 @@ _NO_WARM_UP = format_duration(0)
 
 @dataclass(frozen=True)
 class SetUp:
-    """The scenario for one combination of factor levels."""
+    """A scenario (path and flows), and the combination of factor levels that defines it."""
 
     labels: Mapping[str, object]
     """The level of each factor in this scenario."""
     scenario: Mapping[str, Any]
     """The scenario in canonical form, which the simulator runs."""
     path: Sequence[Fact] = ()
-    """Descriptions of the links of the network path, in order."""
+    """Name and settings, as text, of each wired stage and radio link of the network path."""
     flows: Sequence[Fact] = ()
-    """Descriptions of the kinds of flows in the scenario."""
+    """Description, as text, of each group of flows with equal settings."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Origin:
     """True if the results come from the short version that the study's `[quick]` table defines."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
-        """Return the scenarios whose factors have the given levels."""
+        """Return the scenarios that have all factor levels in `cell`."""
         return [
             each
             for each in self.set_ups
@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Map each title, such as "machine" or "computing time", to a text on how runs were made."""
+    """Return facts about the execution of the runs, by title, such as "machine" or "started"."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("version of cwndlab that made the runs", "cwndlab"),

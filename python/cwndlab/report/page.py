@@ -38,8 +38,8 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """For each network setting, its index and the section's HTML for it; for the whole study, None
-    and the section's HTML."""
+    """Pairs of the index of a network setting and the section's HTML for this setting. The index is
+    None if the section is about the whole study."""
 
 
 def render(template: str, **values: object) -> Markup:
@@ -88,7 +88,7 @@ def assemble(
 
 
 def page_without_scripts(template: str, **values: object) -> str:
-    """Return the HTML of a page that needs neither charts nor controls."""
+    """Return the HTML of a page without scripts, and thus without interactive charts."""
     css = [asset(name) for name in _STYLES_WITHOUT_SCRIPTS]
     return str(render(template, css=css, has_scripts=False, **values))
 
@@ -102,7 +102,7 @@ def script_json(value: object) -> Markup:
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> Markup:
-    """Return a style sheet, script or licence of the package."""
+    """Return the content of a file in the folder `assets`: a style sheet, script or licence."""
     content = files("cwndlab.report").joinpath("assets", *name.split("/")).read_text("utf-8")
     return Markup(content)  # noqa: S704  a file of this package
 

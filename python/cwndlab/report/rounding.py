@@ -21,7 +21,10 @@ def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the finite values, sorted; if more than `most` are finite, return `most` quantiles."""
+    """Return the finite values, sorted.
+
+    If more than `most` values are finite, return `most` evenly spaced quantiles of them.
+    """
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

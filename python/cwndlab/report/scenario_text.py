@@ -10,7 +10,7 @@ from cwndlab.text.wording import join_words
 
 
 def facts(set_up: SetUp) -> str:
-    """Return one line that describes the runs: path, flows and duration."""
+    """Return one line that describes the runs: forward path, flows and duration."""
     scenario = set_up.scenario
     forward = [fact.text for fact in set_up.path if fact.name.startswith("forward")]
     if medium := _medium(scenario["path"]):
@@ -28,14 +28,14 @@ _RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
 
 
 def _medium(path: Mapping[str, Any]) -> str:
-    """Return the name of the radio technology of a path; empty for wired paths."""
+    """Return the radio technology of a Wi-Fi or cellular path; return "" for other paths."""
     if path["kind"] == "wifi":
         return "Wi-Fi"
     return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
-    """Return the title and the description of each property of the runs in a setting."""
+    """Describe the path, flows and duration of runs: return each title with its text."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
         rows |= {(fact.name, fact.text): None for fact in set_up.path}

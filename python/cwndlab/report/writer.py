@@ -58,7 +58,10 @@ SECTIONS: Sections = (
 """The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, and its contents, each with the index of its setting (None: the whole study)."""
+"""A section, and its contents, each with the index of its network setting.
+
+The index is None if the content belongs to the whole study.
+"""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -144,7 +147,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Map each path of the written files, without suffix, to all suffixes of files at this path."""
+    """Map the path of each written file, without suffix, to the suffixes of all files there."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

@@ -41,7 +41,7 @@ CAPTURE_FILE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A scenario with seed 0, and the traces and algorithms that it needs."""
+    """The scenario of a study, with its traces and algorithms; the seed 0 is a placeholder."""
 
     scenario: si.Scenario
     traces: Mapping[str, Trace]

@@ -57,7 +57,8 @@ class AlgorithmReader:
         """Return the algorithm that the study names at `key`.
 
         Raises:
-            FieldError: the algorithm does not exist, or its file cannot be used.
+            FieldError: the algorithm or its file does not exist, no compiler is installed, or
+                another file of the study has the same name.
         """
         try:
             if not is_file_reference(name):
@@ -77,7 +78,8 @@ class AlgorithmReader:
         """Return the algorithm of this name, which may be the short name of a study's C file.
 
         Raises:
-            FieldError: the algorithm does not exist, or its file cannot be used.
+            FieldError: the algorithm or its file does not exist, no compiler is installed, or
+                another file of the study has the same name.
         """
         return self.find(self.references.get(name, name), key)
 
@@ -87,7 +89,7 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """Return the name that results use for a built-in algorithm or for an algorithm in a file.
+    """Return the name in results of an algorithm that is given by name, alias or file.
 
     Raises:
         UnknownNameError: no algorithm has this name.
@@ -98,7 +100,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """For each C file of a study, map its name in results to the reference in the study's text."""
+    """Map the name in results of each C file to its reference in the study, such as `./my_cc.c`."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

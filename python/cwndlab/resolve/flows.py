@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if there is no such machine."""
+        """The machine that keeps its default algorithm because of `live.algorithm_on`, or None."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -149,7 +149,10 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
     study = ends.study
     latest_start_ns = flow.start + _start_jitter_ns(study, flow)
     if latest_start_ns >= study.duration:
-        raise FieldError((*key, "start"), "the flow starts after the end of the run")
+        raise FieldError(
+            (*key, "start"),
+            "the flow must start before the end of the run (start + start_jitter < duration)",
+        )
     if flow.stop is not None and flow.stop <= latest_start_ns:
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:

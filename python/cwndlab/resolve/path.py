@@ -39,7 +39,7 @@ class LinkFiles:
     folder: Path
     """Folder to which the file paths in the descriptions of links are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
-    """Maps the names of recordings in scenarios to the recordings that have been read."""
+    """The recordings that have been read, by the names that scenarios use for them."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
         """Return the path, the folder and the content of a preset's file.

@@ -73,11 +73,12 @@ class Preset(Model):
     link: dict[str, Any]
     reverse_link: dict[str, Any] | None = None
     period: dict[str, dict[str, Any]] = Field(
-        default={}, description="keys of the link that have other values at certain times of day"
+        default={},
+        description="maps a time of day, such as evening, to the link's keys that differ then",
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="maps the name of each range to a range of assumed values"
+        default={}, description="maps a name to the range in which one or more assumed values vary"
     )
     fixed: dict[str, str] = Field(
         default={},

@@ -32,7 +32,7 @@ class QueueSize:
     rtt_ns: int
     is_trace: bool
     is_default: bool
-    """True if the study did not set the size of the queue."""
+    """True if the limit equals the default limit of this link's queue."""
 
     def __str__(self) -> str:
         """Return the limit as text: "250 packets, 1 BDP of 30 Mbit/s and 100 ms, by default"."""

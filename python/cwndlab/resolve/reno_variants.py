@@ -25,7 +25,7 @@ _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
 }
 
 DESCRIPTIONS: Mapping[str, str] = {
-    "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); classic stacks only",
+    "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); not in Linux stacks",
     "newreno": "reno without SACK: retransmits one lost packet per round trip (RFC 6582)",
     "sack": "reno that retransmits the packets that SACK reports as missing (RFC 2018)",
 }
@@ -42,7 +42,7 @@ def algorithm_named(name: str) -> str:
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """Return the stack settings that a variant of Reno changes; none for other names.
+    """Return the stack settings that the variant `name` changes; empty if `name` is no variant.
 
     Raises:
         CwndlabError: the stack does not support the variant.

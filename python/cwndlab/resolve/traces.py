@@ -46,7 +46,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, with its packet trains if they were recorded."""
+    """One direction of a CellReplay recording; `light` is None if it has no packet trains."""
 
     trace: Trace
     light: Trace | None

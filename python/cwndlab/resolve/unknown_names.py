@@ -21,7 +21,7 @@ _MACHINES = ("user", "server")
 
 
 def unknown_names(study: plan.StudyModel, algorithms: AlgorithmReader) -> list[FieldError]:
-    """Return an error for each unknown name of an algorithm, stack or host in the flows."""
+    """Return an error for each unknown name of an algorithm, stack or host in a study."""
     problems: dict[KeyPath, FieldError] = {}
     for key, find in _names(study, algorithms):
         try:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run in the history (set aside: disturbed); only rows of done runs are valid."""
+"""Status of an attempt at a run. Only rows of done runs are valid.
+
+The rows of a run that was disturbed and therefore repeated are set aside.
+"""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -57,7 +60,7 @@ class Block:
     length: int = 0
 
     def read(self) -> pl.DataFrame:
-        """Return all rows of this block, including rows that are not valid."""
+        """Return all rows of this block, including invalid rows, e.g. of unfinished runs."""
         if self.at is None:
             return read_parquet(self.path)
         with self.path.open("rb") as file:
@@ -83,7 +86,7 @@ class Blocks:
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
-        """Return the rows of `runs` that describe blocks of one table."""
+        """Return the rows of the attribute `runs` that refer to blocks of one table."""
         own = [n for n, block in enumerate(self.files) if block.table == table]
         return self.runs.filter(pl.col("block").is_in(own))
 
@@ -94,7 +97,7 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks restricted to the runs for which `does_count` is true."""
+        """Return the blocks restricted to the runs for whose number `does_count` is true."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
@@ -104,7 +107,7 @@ class Blocks:
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """Return the blocks of a table, which are stored in the files `paths`."""
+    """Return a table that is stored in the files `paths`, with one block for each file."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -140,9 +143,9 @@ class Logged:
     done: NDArray[np.bool_]
     """Array with an entry for each run: whether the journals contain valid rows of the run."""
     lost: NDArray[np.bool_]
-    """Array with an entry for each run: whether the rows of the run were lost."""
+    """Array with an entry for each run: whether its rows were lost and not computed again."""
     blocks: Blocks
-    """The rows of those runs for which `done` is true."""
+    """Blocks with the valid rows of the runs for which `done` is true."""
     files: dict[str, str]
     """Maps the name of each file that belongs to a single run to the file's SHA-256."""
 

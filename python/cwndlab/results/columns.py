@@ -119,7 +119,7 @@ def _document() -> Mapping[str, Mapping[str, str]]:
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """Return the types that the core and `data/columns.toml` define for columns."""
+    """Map the names of columns to the types that the core and `data/columns.toml` define."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}

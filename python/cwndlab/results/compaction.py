@@ -82,7 +82,7 @@ class Rows:
 
 
 class _Parts:
-    """Splits the rows of a table into files, and adds to each row the factors of the row's run."""
+    """Splits the rows of a table into files, and adds to each row the run's factor values."""
 
     def __init__(self, table: str, write: Write) -> None:
         self._table = table
@@ -94,7 +94,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows to the table; `runs` contains the run list's rows for the runs of these rows."""
+        """Add rows to the table; `runs` is the part of the run list that describes their runs."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -168,7 +168,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Split `order` into pieces; yield the start, the end, and the matrix rows of each piece."""
+    """Split `order` into pieces; yield each piece's start, end and part of the run list."""
     lazy = scan_parquet([matrix])
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -194,7 +194,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Add the run list's columns to each row; return the rows and the new columns' names."""
+    """Add the columns of the run list `matrix` to the rows `own`; also return their names."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -204,7 +204,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Map each column of the run list to its name in results, prefixed if `own` has this column."""
+    """Map the run list's columns to names in results; a name in `own` gets the prefix `factor_`."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

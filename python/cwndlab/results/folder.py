@@ -51,11 +51,11 @@ UNUSED = "unused"
 RUNS = "runs"
 """Name of the table with one row for each run, computed from the tables of flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Names of the subfolders that do not contain tables."""
+"""Names of subfolders that are not themselves a table (as, for example, `flows` is)."""
 
 
 class Folder:
-    """The content of a results folder at the time when it was opened."""
+    """A results folder with the files that its manifest listed when the folder was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         """Open a folder whose manifest the caller has already read."""
@@ -93,7 +93,7 @@ class Folder:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Maps the name of each file in the folder to the file's SHA-256."""
+        """Maps the name of each file in the manifest or a journal to the file's SHA-256."""
         return self.manifest.files | self.logged.files
 
     @property
@@ -130,7 +130,7 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Return the rows of all finished runs (see `is_done`), as blocks."""
+        """Return all stored rows as blocks; some may belong to runs that are no longer finished."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -140,18 +140,18 @@ class Folder:
         return parts.where(elsewhere).and_then(logged.blocks)
 
     def tables(self) -> list[str]:
-        """Return the names of the tables that are stored in files of the folder."""
+        """Return the names of the tables that have files; tables only in journals are omitted."""
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return the subfolder and name of each table, including tables in the folder `unused`."""
+        """Return the subfolder and name of each table, also in `unused`, but not of `runs`."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Assigns a number to each run; for a run in the table `matrix`, this is its position."""
+        """Numbers of the runs: positions in the table `matrix`; runs that it lacks come last."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
@@ -159,7 +159,7 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs in the journals: those that finished after the tables were last written."""
+        """Results in the journals: from runs that finished after the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property

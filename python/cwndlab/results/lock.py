@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTION = "question.json"
-"""Name of the file in which `advise` stores its goal and its baseline before the first run (see
-`cwndlab.judge.question`)."""
+"""Name of the file in which `advise` stores the user's goal and baseline algorithm before the first
+run (see `cwndlab.judge.question`)."""
 LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -68,7 +68,7 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Convert errors of a full disk or a read-only folder into errors that name a remedy."""
+    """Convert an OSError, for example of a full disk, into an error that names any remedy."""
     try:
         yield
     except OSError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the folder's format; incremented with each change that old versions cannot read."""
+"""Version of the folder's format; raised if earlier versions of cwndlab cannot read the new one."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
@@ -102,7 +102,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file; a new file may still be in the folder `.commit`."""
+    """Return the path of a file: in the subfolder `.commit` if it is there, else in `folder`."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

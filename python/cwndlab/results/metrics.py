@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns with counts or rates, which have a total over flows; other columns are averaged."""
+"""Columns with counts or rates, which are totalled over flows; other columns are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",
@@ -65,7 +65,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def relative_to_best_pct(values: pl.Series, *, is_higher_better: bool = True) -> pl.Series:
-    """Return the difference of each value from the best value, in percent of the best value."""
+    """Return each value minus the best value (maximum or minimum), in percent of the best value."""
     best = values.max() if is_higher_better else values.min()
     return 100 * (values - best) / best
 

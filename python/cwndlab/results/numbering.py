@@ -24,7 +24,7 @@ class Numbering:
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Assign numbers to a study's runs; `pieces` contains the keys of the runs in order."""
+        """Assign the numbers 0, 1, ... to a study's runs; `pieces` contains their keys in order."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())
@@ -50,7 +50,7 @@ class Numbering:
         return found
 
     def keys(self, numbers: NDArray[np.integer]) -> pl.Series:
-        """Return the keys of the runs with these numbers."""
+        """Return the keys for `numbers`; keys that are not in the study's run list come last."""
         text = self._keys[numbers[numbers < self.of_matrix]].tobytes().hex()
         width = 2 * _KEY_BYTES
         of_matrix = [text[at : at + width] for at in range(0, len(text), width)]
@@ -67,6 +67,6 @@ def _packed(keys: Sequence[str]) -> bytes:
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):
-        msg = f"a key must consist of {2 * _KEY_BYTES} hexadecimal digits"
+        msg = f"the key of a run must consist of {2 * _KEY_BYTES} hexadecimal digits"
         raise ValueError(msg)
     return content

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ASIDE = ".aside"
 
 FileContent = bytes | Callable[[Path], None]
-"""Content of a file as bytes, or a function that writes the file to a path."""
+"""The bytes of a file, or a function that creates the file at the given path."""
 
 
 class Staging:
@@ -72,7 +72,7 @@ class Staging:
 
 
 def carry_out(folder: Path) -> None:
-    """Finish the commit that an earlier process may have left unfinished in `folder`."""
+    """If an earlier process has left a commit in `folder` unfinished, finish this commit."""
     commit = folder / COMMIT
     if not (commit / MANIFEST).exists():
         shutil.rmtree(commit, ignore_errors=True)  # the commit was complete
@@ -101,7 +101,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Sync the entries of a folder to disk."""
+    """Sync the directory entries of a folder to disk, but not the content of its files."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 MEASURED_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""Additional tables of runs on a kernel or a real network."""
+"""Tables that, in addition to `TABLES`, runs on a kernel or a real network can have."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Maximum number of rows in memory while a large file is read or written."""
+"""Number of rows of a large file that are read or written at a time."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
 """A table as Parquet bytes, with the key and the row count of each run in the table."""
@@ -33,7 +33,10 @@ _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
 
 def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the tables of a run as files, with the run's key in each row."""
+    """Map file names to the contents of a run's tables and of its packet capture, if any.
+
+    Each row of the tables contains the run's key.
+    """
     files = {
         f"{table}.parquet": to_parquet(_frame(key, result[table]))
         for table in TABLES
@@ -66,7 +69,7 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
 
 
 def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
-    """Return a run's tables with their row counts, and its other files by name (KEY/NAME)."""
+    """Split a run's files into tables, with their row counts, and other files, named KEY/NAME."""
     tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
@@ -139,7 +142,7 @@ def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return columns of a Parquet file; its name is taken literally (see `scan_parquet`)."""
+    """Return some columns (None: all) of a Parquet file; wildcards in its path are not expanded."""
     wanted = None if columns is None else list(columns)
     return pl.read_parquet(path.absolute(), columns=wanted, memory_map=False, glob=False)
 
@@ -155,12 +158,12 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a table of one run, with the run's key as first column, and with typed columns."""
+    """Return a table of one run: the run's key, then `columns`, each cast to its type."""
     return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return a table: first `run`, then `columns`, each cast to its type, with NaN as null."""
+    """Return a table of `run` and `columns`; cast each column to its type, and NaN to null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

@@ -64,13 +64,13 @@ def read(connection: socket.socket) -> bytes:
     """Read TCP_INFO from the socket of a connection.
 
     Raises:
-        OSError: the connection is closed.
+        OSError: the socket is closed.
     """
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, MAX_BYTES)
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """Return those fields that all `answers` of the kernel contain, as columns by name."""
+    """Map the name of each field that all `answers` (raw structs) contain to a list of values."""
     if not answers:
         return {}
     length = min(map(len, answers))
@@ -81,7 +81,7 @@ def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
 
 
 def _layout(fields: Sequence[_Field]) -> struct.Struct:
-    """Return the binary layout of some fields of `struct tcp_info`, including padding."""
+    """Return a format that unpacks only the given fields of `struct tcp_info`."""
     at = 0
     formats = ["="]
     for field in fields:
@@ -91,12 +91,12 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """Map the name of each field in one answer of the kernel to its value."""
+    """Unpack one raw `struct tcp_info`: map the name of each field to the field's value."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 
 def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:
-    """Convert the fields to a sample with the columns of `cwndlab.imports.series`."""
+    """Convert the fields at time `t_s` to a row with the columns of `cwndlab.imports.series`."""
     ssthresh = info["snd_ssthresh"]
     shortest = info.get("min_rtt_us", 0)
     in_flight = info["unacked"] - info["sacked"] - info["lost"] + info["retrans"]

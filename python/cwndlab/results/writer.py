@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """A context manager that writes a results folder and locks out other processes."""
+    """A context manager that writes a results folder; other processes cannot write into it."""
 
     def __init__(self, path: Path, study_id: str) -> None:
         """Create a writer; the `with` statement locks and opens the folder."""
@@ -201,7 +201,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run; the rows become valid when `commit_all` is called."""
+        """Store rows and file pieces of an unfinished run; `commit_all` makes them valid later."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -349,7 +349,7 @@ class Writer:
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
     def _tidy(self, folder: Folder) -> None:
-        """Remove tables, journals and captures that the manifest no longer lists."""
+        """Remove outdated tables, journals and captures, and failure reasons of finished runs."""
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:

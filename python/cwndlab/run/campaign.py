@@ -111,7 +111,7 @@ def run_study(
             message = f"stopped; {session.safe()}; run {again} to continue"
             raise InterruptedStudyError(message) from None
         except (DiskFullError, CampaignEndedError) as error:
-            message = f"{error}\n  {session.safe()}; after mending this, run {again} to continue"
+            message = f"{error}\n  {session.safe()}; remove the cause, then run {again} to continue"
             raise type(error)(message) from error
     if session.failures:
         message = (
@@ -230,7 +230,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store the study, its scenarios and copies of its files in the results folder."""
+    """Store the study, its scenarios and runs, and copies of its files such as traces."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -313,7 +313,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return a part of the study's document, with file names replaced by the copies' names."""
+    """Return a part of the study's document; replace each copied file's name by its copy's name."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

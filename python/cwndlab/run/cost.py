@@ -110,7 +110,10 @@ def cost_of_run(resolved: Resolved) -> Cost:
 
 
 def _packets(resolved: Resolved, length_s: float) -> float:
-    """Return an upper limit of the number of data packets that all flows of a run send."""
+    """Estimate how many data packets all flows of a run send at most.
+
+    The result is 0 for a cell, a Wi-Fi channel or a real network.
+    """
     path = resolved.scenario.path
     if has_medium(path) or isinstance(path, LivePath):
         return 0.0  # the time per simulated second of a medium includes the packets
@@ -123,7 +126,7 @@ def _packets(resolved: Resolved, length_s: float) -> float:
 
 
 def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
-    """Return the number of packets that an application sends; infinite if it never stops."""
+    """Return how many packets a flow sends; infinite if neither its size nor its rate is fixed."""
     match flow.application:
         case apps.Sized() | apps.Http() | apps.Sftp():
             return flow.application.bytes * 8 / _PACKET_BITS
@@ -134,7 +137,7 @@ def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
 
 
 def _bits_per_sec(stages: Sequence[PathPart], resolved: Resolved) -> float:
-    """Return the rate of the slowest part of a path, in bits per second."""
+    """Return the rate of the slowest stage in bits per second; 10 Gbit/s if no stage has a rate."""
     rates = [rate_of(stage, resolved.traces) for stage in stages]
     limited = [float(rate) for rate in rates if rate is not None]
     return min(limited, default=_UNLIMITED_BITS_PER_SEC)

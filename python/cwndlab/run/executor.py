@@ -90,7 +90,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Recordings of a long run that are stored before it ends; the last ones are in a `Batch`."""
+    """Recordings that are stored before a long run ends; a `Batch` contains the remaining ones."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -309,7 +309,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next task, and further tasks while their total weight is at most `weight`."""
+        """Return tasks up to a total `weight`, but at least one; return none if no task is left."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

@@ -1,4 +1,4 @@
-"""Show the progress of runs or other units, and the time left, as a bar or as lines of text."""
+"""Show the progress of runs or other work, and the time left, as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _cut(text: str, width: int) -> str:
 
 
 class Lines:
-    """A progress display for pipes and logs: one line of text every ten seconds."""
+    """A progress display for pipes and logs: at most one line of text every ten seconds."""
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ _NS_PER_MS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """A recording of one direction of a link that is saturated with packets of 1500 bytes."""
+    """Arrivals, delays and queue lengths if 1500-byte packets saturate one direction of a link."""
 
     duration_ns: int
     at_ns: npt.NDArray[np.uint64]  # when each packet arrived

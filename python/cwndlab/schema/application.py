@@ -60,7 +60,8 @@ class OnOff(Model):
     )
     distribution: Distribution = Field(
         default="fixed",
-        description="probability distribution of the durations of sending and silence",
+        description="probability distribution of the durations of sending (`on`) and of silence "
+        "(`off`)",
     )
 
 
@@ -151,7 +152,8 @@ class Web(Model):
 
     kind: Literal["web"] = "web"
     document_bytes: Annotated[_Size, IfAbsent(18_000)] = Field(
-        description="size of a page's document, which is loaded before its objects"
+        description="size of the HTML document of a page, which the client loads before the "
+        "objects of the page"
     )
     objects: Annotated[Count, IfAbsent(65)] = Field(
         description="number of objects on a page, such as images and scripts, that load after "
@@ -206,7 +208,7 @@ class Video(Model):
         description="playing time of one chunk of the video"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="size of the client's buffer, as playing time of the video; at least ten chunks"
+        description="size of the client's buffer in playing time, at least ten times `chunk`"
     )
 
     @field_validator("rungs_bits_per_sec")
@@ -265,17 +267,17 @@ Application = Annotated[
     Field(discriminator="kind"),
 ]
 APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in(Application)}
-"""Maps the name of each kind of application, such as `bulk`, to its model."""
+"""Maps the name of each kind of application, such as `bulk`, to its Pydantic model."""
 
 
 def _written(model: type[Model]) -> type[Model]:
-    """Return the model of an application as it is written in study files."""
+    """Return the Pydantic model of the table that describes an application in study files."""
     form = written_form(model, is_whole=True)
     if model is not Sftp:
         return form
     description = (
-        "name of the SFTP client, which determines the size of a request and the maximum number "
-        f"of outstanding requests: {', '.join(sftp_clients())}"
+        f"SFTP client ({', '.join(sftp_clients())}), which determines the size of a request and "
+        "the maximum number of outstanding requests"
     )
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)

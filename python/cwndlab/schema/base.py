@@ -1,4 +1,4 @@
-"""Define the base class of all models, and the types of their numbers and flags."""
+"""Define the base class of all Pydantic models, and the types of their numbers and flags."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Ppb = Annotated[Whole, Field(ge=0, le=10**9)]
 
 
 class Model(BaseModel):
-    """Base class of all models: a record that cannot be changed and refuses unknown keys."""
+    """Base class of all Pydantic models; instances are immutable and refuse unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def canonical_json(value: object) -> str:
-    """Return the canonical JSON of a value; equal values give the same text."""
+    """Return a value as JSON with sorted keys and no spaces; equal values have equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -12,9 +12,9 @@ class Direction(Enum):
     """The direction in which data are sent."""
 
     DOWNLINK = "downlink"
-    """Forward direction, from the server to the user, over the link."""
+    """Forward direction, from the server to the user."""
     UPLINK = "uplink"
-    """Reverse direction, from the user to the server, over the reverse link."""
+    """Reverse direction, from the user to the server."""
 
     @property
     def title(self) -> str:

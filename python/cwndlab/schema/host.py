@@ -14,7 +14,7 @@ from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
 NO_HOST = "none"
-"""Name of the preset of a host that has no device between its sockets and the link."""
+"""Name of the host preset without a network device: the sockets send directly to the link."""
 
 
 class Host(Model):
@@ -37,8 +37,8 @@ class Host(Model):
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None,
-        description="sending rate of the device; if absent, the link determines when packets "
-        "leave the buffer of the device",
+        description="sending rate of the device; if rate and packet_time are absent, the link "
+        "determines when packets leave the buffer of the device",
     )
     packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
@@ -52,8 +52,8 @@ class Host(Model):
     )
     orphans: TrueOrFalse = Field(
         default=False,
-        description="whether packets in the device no longer count towards the limit of their "
-        "socket, so that TCP Small Queues has no effect",
+        description="whether packets in the device do not count towards the TCP Small Queues limit "
+        "of their socket, so that this limit has no effect",
     )
     separate_buffers: TrueOrFalse = Field(
         default=False,

@@ -1,4 +1,4 @@
-"""The JSON Schemas of study files and users files, for editors."""
+"""Generate the JSON Schemas with which text editors check study files and users files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
     scalars |= {
-        key: {"type": "string", "description": f"the table [{key}], written as one line of text"}
+        key: {
+            "type": "string",
+            "description": f"the settings of the table [{key}] in one line of text",
+        }
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}
@@ -58,7 +61,7 @@ def users_schema() -> dict[str, Any]:
 
 
 def schema_text(of: Literal["study", "users"]) -> str:
-    """Return a JSON Schema as the text of its file in docs/reference/."""
+    """Return the JSON Schema of study files or users files, as stored in docs/reference/."""
     schema = study_schema() if of == "study" else users_schema()
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
@@ -81,5 +84,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a reference to the definition of links, with the field's own description."""
+    """Return a reference (`$ref`) to the definition `Link`, with the description of `field`."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

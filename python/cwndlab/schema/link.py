@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Link:
-    """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
+    """A link as written in a study: a wire, cell, Wi-Fi channel, chain of links, or preset."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
     """The keys that the user wrote, with short forms expanded, for example to `{ kind = "iid",

@@ -1,4 +1,4 @@
-"""Define the place and time of a study's measurements on a real network."""
+"""Define how, where and when `cwndlab live` measures a study on a real network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Positive = Annotated[Count, Field(gt=0)]
 
 
 class LivePath(Model):
-    """Place and time at which a study is measured on a real network (`cwndlab live`)."""
+    """How, where and when `cwndlab live` measures a study on a real network."""
 
     kind: Annotated[Literal["live"], Inferred()] = "live"
     place: str = Field(
@@ -34,7 +34,7 @@ class LivePath(Model):
     at_most: _Positive | None = Field(
         default=None,
         description="maximum number of runs that are measured for each combination of factor "
-        "levels in one period of one day",
+        "levels within `period` of one day; if absent, unlimited",
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
         default=0, description="pause between two measured runs"

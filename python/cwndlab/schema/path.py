@@ -15,7 +15,7 @@ from cwndlab.schema.live import LivePath
 
 
 class PathPart(dict[str, Any]):
-    """A table in a scenario's network path; its keys are attributes, and absent keys are None."""
+    """A table in a scenario's network path; `table.key` is a key's value, or None."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  JSON
         if name.startswith(("__", "model_")):

@@ -32,7 +32,7 @@ def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPar
 
 
 def propagation_ns(path: PathPart | LivePath, direction: Direction) -> int:
-    """Return the propagation delay of the path in one direction, without queueing."""
+    """Return the delay of wires and core network in one direction; 0 for a real network."""
     return sum(_propagation_ns(link, direction) for link in links_of(path))
 
 

@@ -28,7 +28,7 @@ class FieldError(ValueError):
 
 
 class DocumentError(ValueError):
-    """An error about all invalid values that the Rust core found in a part of a document."""
+    """An error that combines the `FieldError`s of all invalid values in a document."""
 
     def __init__(self, problems: list[FieldError]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
@@ -43,7 +43,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Convert a pydantic error to one field error, or to one for each wrong key of a link."""
+    """Convert a pydantic error to a `FieldError`; for a link, to one for each wrong key."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
@@ -151,7 +151,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotations inside `annotation` that one part of a location selects."""
+    """Return the types in `annotation` that `part` (a key, or the kind of a table) selects."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

@@ -22,17 +22,17 @@ _FEWEST_CHOICES = 2
 
 
 class Basis(Model):
-    """Origin of a range or of a weight: published, invented, or partly invented."""
+    """Origin of the limits of a range, or of the weight of a class of users."""
 
     source: str | None = Field(
         default=None,
-        description="publication or data set from which the range of the setting or the weight of "
-        "the class is taken",
+        description="publication or data set that is the source of the limits of a range, or of "
+        "the weight of a class of users",
     )
     invented: str | None = Field(
         default=None,
-        description="text that names the values without a source (in the range, or the weight) "
-        "and gives the reasons for choosing them",
+        description="the values without a source (limits of a range, or a weight), and the reasons "
+        "for choosing them",
     )
 
     @model_validator(mode="after")
@@ -53,12 +53,12 @@ class Basis(Model):
 
 
 class Choice(Model):
-    """One choice for a setting whose value is not a number."""
+    """One alternative in a range whose values are not numbers, such as TCP stacks."""
 
     name: str = Field(description="name of this choice")
     set: dict[str, Any] = Field(
         default={},
-        description="settings of this choice, as PATH = VALUE; if absent, the link is unchanged",
+        description="keys of the study that this choice sets, as PATH = VALUE; if absent, none",
     )
 
 
@@ -76,7 +76,7 @@ class Range(Basis):
     high: str | int | None = Field(default=None, description="largest value of the range")
     unit: str = Field(
         default="",
-        description="what the values count, such as users, if the values are plain numbers",
+        description='what the values count if they are plain numbers, such as "packets"',
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",

@@ -22,7 +22,7 @@ SCENARIO_VERSION: Literal[1] = 1
 
 
 class End(Model):
-    """The TCP stack of one end of a connection."""
+    """Configuration of one end of a connection: TCP stack, algorithm and host."""
 
     stack: str
     algorithm: str
@@ -55,7 +55,7 @@ class ScenarioRecord(Model):
 
 
 class Scenario(Model):
-    """All inputs that determine a run, except the contents of traces."""
+    """All inputs that determine a run, except the contents of the link traces that it names."""
 
     version: Literal[1] = SCENARIO_VERSION
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)]

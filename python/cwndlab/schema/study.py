@@ -21,7 +21,7 @@ User = Annotated[Whole, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Flow(Model):
-    """One or more connections with the same settings; absent keys have the values of the study."""
+    """One or more connections with the same settings."""
 
     algorithm: str | None = Field(
         default=None,
@@ -40,8 +40,8 @@ class Flow(Model):
     )
     receiver_stack: str | None = Field(
         default=None,
-        description="TCP stack profile of the receiver; if absent, the key stack of the flow "
-        "applies",
+        description="TCP stack profile of the receiver; if absent, `stack` or its default applies "
+        "to the receiver too",
     )
     direction: DirectionWord | None = Field(
         default=None, description="direction of the data; if absent, the direction of the study"
@@ -60,7 +60,9 @@ class Flow(Model):
         "bytes = ... }",
     )
     start: DurationText = Field(
-        default=0, description="time at which the flow opens its connection"
+        default=0,
+        description="time at which the flow opens its connection, counted from the start of the "
+        "run; the random start delay is added",
     )
     start_jitter: DurationText | None = Field(
         default=None,
@@ -69,8 +71,9 @@ class Flow(Model):
     )
     stop: DurationText | None = Field(
         default=None,
-        description="time from which the application of the flow writes no more data; if absent, "
-        "the flow ends when all its data have been sent, at the latest at the end of the run",
+        description="time, counted from the start of the run, after which the application of the "
+        "flow writes no more data; if absent, the flow ends when all its data have been sent, at "
+        "the latest at the end of the run",
     )
     access_delay: DurationText = Field(
         default=0,
@@ -135,9 +138,9 @@ class StudyModel(Model):
     )
     begin_within: DurationText = Field(
         default=0,
-        description="each repetition begins at a random position in the trace, from zero to this "
-        "upper limit, so repetitions use different parts of the trace; the duration of a run "
-        "counts from its position",
+        description="upper limit of the random position in the link's trace at which a repetition "
+        "begins, so that repetitions use different parts of the trace; the duration of a run "
+        "counts from this position",
     )
     start_jitter: DurationText = Field(
         default=0,
@@ -156,9 +159,9 @@ class StudyModel(Model):
     )
     common_seeds: TrueOrFalse = Field(
         default=False,
-        description="whether all combinations of factor levels have the same seed in a repetition; "
-        "if false, combinations that differ only in the algorithm have the same seed, but "
-        "combinations that differ, for example, in the number of flows do not",
+        description="whether all runs of a repetition have the same seed, even if they differ, for "
+        "example, in the number of flows; if false, only runs that differ in nothing but the "
+        "algorithm have the same seed",
     )
     algorithm: str | None = Field(
         default=None,
@@ -166,8 +169,9 @@ class StudyModel(Model):
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that take turns on the same hosts, in this order; before each "
-        "measured run, the hosts make one run with each of the other algorithms in the list",
+        description="algorithms that take turns, in this order, between the same hosts, which "
+        "remember values from earlier connections; in simulations, one run with each of the "
+        "other algorithms precedes each measured run",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
@@ -202,8 +206,7 @@ class StudyModel(Model):
     )
     flows: Annotated[Whole, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None,
-        description="number of flows with the same settings, used instead of [[flow]] tables; "
-        "if absent, 1",
+        description="number of identical flows, in a study without [[flow]] tables; if absent, 1",
     )
     link: Link | None = Field(
         default=None,
@@ -213,8 +216,9 @@ class StudyModel(Model):
     )
     reverse_link: Link | None = Field(
         default=None,
-        description="path from the user to the server; if absent, this path has the same delay "
-        "as the link, an unlimited rate and an unlimited queue",
+        description="path from the user to the server, for a link that covers only one direction; "
+        "if absent, the reverse link of the preset or recording or, without one, a path with the "
+        "delay of the link, an unlimited rate and an unlimited queue",
     )
     user_host: HostOrText | None = Field(
         default=None,
@@ -251,8 +255,8 @@ class StudyModel(Model):
     )
     quick: dict[str, Any] = Field(
         default={},
-        description="settings for --quick; with this option, each replaces the setting of the same "
-        "key in the rest of the file",
+        description="settings that the option --quick uses instead of the values of the same keys "
+        "in the rest of the file",
     )
 
     @field_validator("factors", mode="before")

@@ -1,4 +1,4 @@
-"""Types for quantities, which convert the text with units in study files to whole numbers."""
+"""Types that parse quantities of study files, such as `40 ms`, to whole bit/s, ns or bytes."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ class WrittenPopulation(Model):
     explained: bool = Field(
         default=True,
         strict=True,
-        description="whether the links explain the measurement from which they were inferred; if "
-        "false, advice that is based on these links is never called sure",
+        description="whether simulations of the links reproduce the measurement from which the "
+        "links were inferred; if false, advice that is based on these links is never called sure",
     )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
         description="classes of users with similar networks"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Marks a field of an SI model: in study files, its value has a unit, as in `10 ms`."""
+    """Marks a field that is a quantity: in study files, its value has a unit, as in `10 ms`."""
 
     text: Any  # the type that parses and formats the quantity
     unit: str  # the unit at the end of the SI field's name
@@ -80,7 +80,7 @@ class Inferred:
 
 
 def written_key(field: FieldInfo, name: str) -> str:
-    """Return the key in study files for a field of an SI model."""
+    """Return the key in study files for the field `name`, such as `pause` for `pause_ns`."""
     written = _mark(field, Written)
     return written.key(name) if written else name
 
@@ -121,7 +121,7 @@ def _is_strict(item: object) -> bool:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """Return a field of the model for study files; it is required unless it has a default."""
+    """Return the type and `Field` of a key in study files; without a default, it is required."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -185,7 +185,7 @@ def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI
 
 
 def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
-    """Return the values of an SI model as a document; the values have not been checked yet."""
+    """Convert a parsed table of a study file to the dict that the SI model `model` validates."""
     document: dict[str, Any] = {}
     for name, field in _written_fields(model).items():
         if field.is_inferred:
@@ -230,7 +230,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Convert a value of an SI model to a value of a document; a model becomes a table."""
+    """Convert a parsed value of a study file to plain data: a table becomes a dict."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -246,7 +246,10 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`, plus the keys that only `base` has if both are tables of the same model."""
+    """Combine two tables of the same model; the keys of `own` override those of `base`.
+
+    If `base` and `own` are not tables of the same model, `own` is returned unchanged.
+    """
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -256,7 +259,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key in study files for the field at `location` of the SI model `model`."""
+    """Return the key in study files for a field of `model` that a pydantic error locates."""
     path: KeyPath = ()
     models = [model]
     for part in location:
@@ -275,7 +278,7 @@ def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPat
 
 
 def texts(value: Model) -> Iterator[tuple[str, str]]:
-    """Yield the path (in study files) and the text of each value that is not the default."""
+    """Yield the key path in study files and the text of each field that is not at its default."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if name == "kind" or given is None or given == field.default:
@@ -326,7 +329,7 @@ Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
-    """Return the first annotation of type `kind` on a field, or inside the type of the field."""
+    """Return the first annotation of type `kind` on a field or inside its type; None if absent."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]
     while pending:

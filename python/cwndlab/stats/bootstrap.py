@@ -57,7 +57,7 @@ class Interval:
 
     @property
     def is_constant(self) -> bool:
-        """True if there are several runs, all with exactly the same value: nothing is random."""
+        """True if several runs agree exactly, so that the width of the interval is 0."""
         return self.runs > 1 and self.low == self.high
 
     @property
@@ -157,7 +157,10 @@ def bca_interval(
 def _bca_probabilities(
     estimate: float, resampled: Floats, left_out: Floats, count: int, confidence: float
 ) -> tuple[float, float]:
-    """Return the two probabilities whose quantiles bound the BCa interval (Efron 1987)."""
+    """Return the probabilities of the two quantiles of `resampled` that bound the interval.
+
+    The BCa formula is from Efron (1987); the wider tails are from Hesterberg (2015).
+    """
     below = np.count_nonzero(resampled < estimate)
     ties = np.count_nonzero(resampled == estimate)
     share = (below + ties / 2) / len(resampled)

@@ -75,7 +75,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the relative difference of two geometric means over run pairs, with its interval."""
+    """Return the geometric mean of `ours` / `theirs` over run pairs, minus 1, with its interval."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -91,7 +91,7 @@ function.
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
-    """Return half of the width of Student's t interval of the mean; 0 for a single value."""
+    """Return half of the width of Student's t interval of the mean; 0 if all values are equal."""
     count = len(values)
     if count == 1 or np.ptp(values) <= _ROUNDING * np.abs(values).max():
         return 0.0

@@ -26,7 +26,7 @@ _SEED = 20_100_611
 
 
 class BoundDecision(StrEnum):
-    """Position of an interval relative to bounds: within, outside, or undecided."""
+    """Whether a quantity lies within bounds: yes (HOLDS), no (FAILS), or undecided."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -61,7 +61,7 @@ class Difference:
 
     @property
     def direction(self) -> int:
-        """Sign of the difference (1 or -1), or 0 if the interval of the difference includes 0."""
+        """Sign of `relative` (1 or -1); 0 if its interval includes 0 or is unknown."""
         if self.relative.low is None or self.relative.high is None:
             return 0
         return int(self.relative.low > 0) - int(self.relative.high < 0)
@@ -82,7 +82,7 @@ def relative_difference(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return the relative difference between two averages, with its confidence interval."""
+    """Return the ratio of two averages (`ours` to `theirs`), minus 1, with its interval."""
     a, b = _as_pairs(ours, theirs).T
     if average is Average.GEOMETRIC:
         if not ((a > 0).all() and (b > 0).all()):
@@ -125,7 +125,7 @@ def compare_pairs(
 def decide(
     interval: Interval, *, at_least: float = -math.inf, at_most: float = math.inf
 ) -> BoundDecision:
-    """Return whether an interval is within bounds, outside the bounds, or neither.
+    """Return whether an interval is entirely within the bounds, entirely outside, or neither.
 
     A single run has no interval, so its result is undecided.
     """
@@ -139,7 +139,7 @@ def decide(
 
 
 def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Return the p-value of an exact sign test; pairs without a difference are ignored."""
+    """Perform an exact two-sided sign test; pairs without a difference are ignored."""
     deltas = _deltas(ours, theirs)
     count, above = len(deltas), int(np.count_nonzero(deltas > 0))
     fewer = min(above, count - above)
@@ -222,7 +222,7 @@ def _deltas(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
 
 
 def _twice_mid_ranks(magnitudes: Floats) -> npt.NDArray[np.int64]:
-    """Return the mid-rank of each magnitude times 2: a whole number, also for ties."""
+    """Return twice the mid-rank of each magnitude, which is a whole number even for ties."""
     order = np.sort(magnitudes)
     edges = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
     twice = np.concatenate(

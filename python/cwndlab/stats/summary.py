@@ -1,4 +1,4 @@
-"""Summarise values by fairness and distribution, and find the most representative run."""
+"""Compute box plots, CDFs, Jain's index and Pareto fronts; find the most representative run."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class BoxSummary:
 
 
 def box_summary(values: npt.ArrayLike) -> BoxSummary:
-    """Return the numbers that describe a box plot of the given values."""
+    """Return the numbers of a box plot; values that are not finite are ignored."""
     data = _finite(values)
     if len(data) == 0:
         msg = "a box plot needs at least one value"

@@ -1,1 +1,1 @@
-"""Define studies: their documents, runs, descriptions, and combinations of factor levels."""
+"""Define studies: their settings, the combinations of factor levels, and the runs."""

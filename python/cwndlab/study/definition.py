@@ -98,10 +98,12 @@ class StudyDefinition:
         record: TableLike | None = None,
         factors: TableLike | None = None,
     ) -> None:
-        """Create a study from its keys; a key with a list of values becomes a factor.
+        """Create a study from the keys of a study file.
+
+        A list of values makes its key a factor, except in `flow` and `rotation`.
 
         Raises:
-            StudyError: the study contains an error.
+            StudyError: a key is missing, or its value is invalid.
         """
         given = {key: value for key, value in locals().items() if key != "self"}
         given["common_seeds"] = common_seeds or None
@@ -165,7 +167,7 @@ class StudyDefinition:
     model: StudyModel
     """The checked settings that no factor varies."""
     columns: tuple[str, ...]
-    """Names of the factors, which are the names of their columns in the results."""
+    """For each factor, the name of the column of the results that contains its levels."""
     cells: tuple[Cell, ...]
     """All combinations of factor levels that the study runs."""
 
@@ -181,12 +183,12 @@ class StudyDefinition:
 
     @property
     def description(self) -> str:
-        """Description of the study, as written in the study's document."""
+        """Purpose of the study; empty if the study does not state one."""
         return self.model.description
 
     @property
     def repetitions(self) -> int:
-        """Number of repetitions of each combination of levels."""
+        """Number of runs of each combination of factor levels."""
         return self.model.repetitions
 
     @property
@@ -197,16 +199,16 @@ class StudyDefinition:
 
     @property
     def factors(self) -> dict[str, list[Label]]:
-        """Maps the column name of each factor to the levels of the factor."""
+        """Maps the column name of each factor to those of its levels that occur in runs."""
         return matrix.factor_labels(self.model, self.cells)
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The matrix of the study: all of its runs."""
+        """All runs of the study, ordered by repetition and then by combination of factor levels."""
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a study with another document; relative paths still start at the same folder."""
+        """Return a study with `document`; its relative paths start at the folder of this study."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
@@ -218,7 +220,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return a copy with more repetitions of the combinations that `is_meant` selects."""
+        """Return a copy with `repetitions` runs of each combination that `is_meant` selects."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -237,7 +239,7 @@ class StudyDefinition:
         return {"study": {"id": self.id, **scalars}, **tables}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the document without its models: models made at run time cannot be pickled."""
+        """Pickle no Pydantic models, because those created at run time cannot be pickled."""
         return _unpickled, (type(self), self.document, self.folder, self._kept)
 
     def __repr__(self) -> str:
@@ -293,7 +295,7 @@ def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
 
 
 def _encodable(text: str) -> str:
-    """Return a text after checking that a file can contain it.
+    """Check that a text can be encoded as UTF-8, and return it.
 
     Raises:
         StudyError: the text contains only one half of a UTF-16 surrogate pair.
@@ -357,7 +359,7 @@ def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any
 
 
 def _id_of(path: Path) -> str:
-    """Return the name of a study file, or of the folder of `study.toml`, as the study's id."""
+    """Derive a study's id from the file name; for `study.toml`, from the name of its folder."""
     name = path.stem if path.name != "study.toml" else path.resolve().parent.name
     if not re.match(ID, name):
         msg = (
@@ -369,7 +371,7 @@ def _id_of(path: Path) -> str:
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table `base` with `changes`; inner tables are changed key by key."""
+    """Return a copy of the table `base` with `changes`; nested tables are merged key by key."""
     merged = dict(base)
     for key, value in changes.items():
         if key == "factors":

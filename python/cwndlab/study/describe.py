@@ -98,7 +98,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """Describe a link with all its defaults; the link is given as one line of text, `spec`."""
+    """Describe the link `spec` (one line of text), including all default values."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -117,7 +117,7 @@ def describe_link(spec: str) -> list[str]:
             for key, mark in preset.sources.items()
         ]
     if preset and preset.ranges:
-        lines += ["", "  ranges that the assumed values have in similar networks"]
+        lines += ["", "  ranges of the assumed values in similar networks"]
         lines += [
             f"    {name}: {_describe_range(span)}: {span.basis}"
             for name, span in preset.ranges.items()
@@ -187,7 +187,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Check a link by simulating a single flow over the link."""
+    """Check that the simulator accepts a scenario with one flow over the link."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -199,7 +199,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe both directions of a path: one `Fact` for each wired stage and each radio table."""
+    """Return one `Fact` for each stage of a wired link and each settings table of a radio link."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -343,7 +343,10 @@ def _loss(loss: PathPart) -> str:
 
 
 def describe_flows(scenario: si.Scenario) -> list[Fact]:
-    """Return a description of each group of equal flows."""
+    """Describe each group of flows with equal settings.
+
+    If algorithms run before each measured run, the last `Fact` lists them.
+    """
     counted: dict[str, int] = {}
     for flow in scenario.flows:
         text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"
@@ -358,9 +361,8 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
             text += f", {_pairs(flow.sender.stack_overrides)}"
         for name, host in (("sent", flow.sender.host), ("acknowledged", flow.receiver.host)):
             if host is not None:
-                text += (
-                    f", {name} through a device of {', '.join(f'{k} {v}' for k, v in texts(host))}"
-                )
+                settings = ", ".join(f"{key} {value}" for key, value in texts(host))
+                text += f", {name} through a network device with {settings}"
         text += f", {flow.direction}, from {format_duration(flow.start_ns)}"
         if flow.stop_ns is not None:
             text += f" to {format_duration(flow.stop_ns)}"

@@ -73,7 +73,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return the key at which the user wrote a value; this can be the key of a factor."""
+        """Return where the user set the value of `key`: the key of a factor, or `key` itself."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

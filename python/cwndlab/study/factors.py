@@ -141,8 +141,9 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         near = nearest(path, StudyModel.model_fields)
         hint = f"; did you mean {near}?" if near else ""
         message = (
-            f'"{path}" is not a path of a study{hint}\n  '
-            'for a factor of this name, write each level as { name = "a", algorithm = "reno" }'
+            f'"{path}" is not a key of a study{hint}\n  '
+            "to use it as the name of a factor, write each level as "
+            '{ name = "a", algorithm = "reno" }'
         )
         raise FieldError(key, message)
     label = value["name"]
@@ -155,7 +156,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
 
 
 def _label(path: str, value: object) -> Label:
-    """Return the name of a factor's level in results."""
+    """Return the label that identifies a level of a factor in results."""
     last = path.rpartition(".")[2]
     if last == "algorithm" and isinstance(value, str):
         try:
@@ -175,7 +176,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """Map each factor's path to its column: the path's last part if unique, or the whole path."""
+    """Map each factor's path to its column in results: the last part if unique, or the path."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {

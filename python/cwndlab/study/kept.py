@@ -47,7 +47,7 @@ class KeptScenarios:
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios in the folder of a study file; None if the folder has no results."""
+        """Return the scenarios next to `study_file`; None if it has none or is not `study.toml`."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -106,13 +106,13 @@ class KeptScenarios:
     def _damaged(self) -> StudyError:
         msg = (
             f"{self.folder / SCENARIOS}: the file is damaged; delete it to run {STUDY} with the "
-            "presets and defaults of this version"
+            "presets and defaults of this version of cwndlab"
         )
         return StudyError([msg])
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """The traces in the folder, by the name that scenarios use for each of them."""
+        """Maps each trace's name in the scenarios to the trace, read from the results folder."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             for read in (read_trace, read_packet_trains):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def rekeyed(matrix: Matrix, way: str) -> Matrix:
-    """Return the runs with other keys: those of their results on the backend that `way` names."""
+    """Return the runs with new keys, which also depend on `way` (for example `vm/6.12`)."""
 
     def key(name: str) -> str:
         return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]

@@ -256,7 +256,7 @@ def _not_distinct(one: Cell, other: Cell, columns: Mapping[str, str], source: So
 
 
 def _watched(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items, and print the progress to standard error every ten seconds."""
+    """Yield `items`; every ten seconds, print to standard error how many were checked."""
     said_s = time.monotonic()
     for count, item in enumerate(items):
         if (now_s := time.monotonic()) - said_s >= _PROGRESS_INTERVAL_S:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """The source of a study (a file or a call), in which messages name the place of a problem."""
+    """The origin of a study (file or arguments); its messages tell where a problem is."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message that states the place of a problem, the value there, and the problem."""
@@ -56,7 +56,7 @@ class StudyFile:
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:
-        """Return the key as it is written in the file."""
+        """Convert a key path of the study's document to the key path in the study file."""
         lines = self.toml.lines
         if key[:1] not in lines and ("study", *key[:1]) in lines:
             return ("study", *key)

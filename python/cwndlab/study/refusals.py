@@ -22,8 +22,8 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Maps keys of a scenario, whose values the simulator may refuse, to the short keys, such as
-`users`, that set them in a study."""
+"""Maps keys of a scenario that the simulator may refuse, such as `stations`, to the short keys of a
+link that set them, such as `users`."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
@@ -46,7 +46,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the study's key for a refused part of a chain: a wire, or a radio link's setting."""
+    """Return the study's key of the wired link or radio setting refused in a chain of links."""
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -96,7 +96,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key in `link` that sets the key path `rest`, or None if there is none."""
+    """Return the key of `_SHORT` in `link` that sets the key path `rest`; None if there is none."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

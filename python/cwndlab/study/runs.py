@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run: one repetition of a combination of levels, with the key under which it is stored."""
+    """One repetition of a combination of levels, and the `key` under which its result is stored."""
 
     key: str
     cell: int
@@ -51,7 +51,7 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """The scenario with the run's factor levels, and with seed 0 instead of the run's seed."""
+    """Scenario of the combination of levels (seed 0 as placeholder), its traces and algorithms."""
 
     @property
     def scenario(self) -> Scenario:
@@ -156,7 +156,7 @@ class _Template:
         return Run(key, self._number, labels, repetition, seed, scenario, resolved)
 
     def _with_seed(self, seed: int) -> dict[str, Any]:
-        """Return the scenario with the given seed and the random start times drawn from it."""
+        """Return the scenario with `seed`, and with the random start times derived from `seed`."""
         resolved = self._cell.resolved
         begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
         flows = []
@@ -177,7 +177,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """Return, as JSON, the settings on which seeds depend; the algorithm is not one of them."""
+    """Return, as JSON, the settings on which a run's seed depends; they exclude the algorithm."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

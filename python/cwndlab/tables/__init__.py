@@ -1,4 +1,4 @@
-"""Create tables of comparisons for the terminal and as CSV, XLSX, Markdown and LaTeX files."""
+"""Create tables that compare algorithms, as text, CSV, XLSX, Markdown and LaTeX."""
 
 from cwndlab.tables.files import (
     table_frame,

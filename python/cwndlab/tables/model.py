@@ -1,4 +1,4 @@
-"""Create the table of a comparison, with a row per algorithm and a column per quantity."""
+"""Create a table that compares algorithms, with a row per algorithm and a column per quantity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ STANDARD_COLUMNS = (
 """Columns that the table shows by default, unless they have no values."""
 
 _COMPLETED = ("completion_ms", *NOTICED)
-"""Columns with completion times. They are empty for a run that completed no transfer, response or
+"""Columns that can be empty for a run, for example because it completed no transfer, response or
 chunk."""
 
 
@@ -31,11 +31,11 @@ class TableCell:
     interval: Interval | None
     difference: Difference | None
     is_leader: bool = False
-    """True if no other algorithm has a better mean of the quantity."""
+    """True for the algorithm with the best mean of the quantity, unless all means are equal."""
     is_best: bool = False
     """True if the algorithm is better than all others by at least the smallest relevant effect."""
     of_runs: str = ""
-    """Text such as "4 of 10 runs" if not all runs completed a transfer; else empty."""
+    """Text such as "4 of 10 runs" if only some completed a transfer or response; else empty."""
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A comparison as rows and columns, for writing in any file format."""
+    """A comparison of algorithms as rows and columns, independent of the file format."""
 
     title: str
     columns: tuple[Quantity, ...]
@@ -85,7 +85,10 @@ class ComparisonTable:
 def comparison_table(
     comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
 ) -> ComparisonTable:
-    """Create the table of a comparison, by default with all standard columns."""
+    """Create the table of a comparison; columns without values are omitted.
+
+    By default, it contains `STANDARD_COLUMNS` and columns on applications and fairness.
+    """
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
     if columns is None:
         wanted += fairness_columns(comparison)
@@ -108,7 +111,7 @@ def comparison_table(
 
 
 def fairness_columns(comparison: Comparison) -> list[str]:
-    """Return columns on fairness: towards a flow of CUBIC, or among an algorithm's own flows."""
+    """Return the names of columns on fairness to a CUBIC flow, or among flows of one algorithm."""
     if comparison.has("jain_index_beside_cubic"):
         return ["share_beside_cubic_pct", "jain_index_beside_cubic"]
     return ["jain_index"] if comparison.flows_per_run > 1 else []
@@ -165,8 +168,8 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
     """Return how many runs completed a transfer or response, as text such as "4 of 10 runs".
 
-    The text is empty if all runs completed one, or if no run did. It is also empty if the column
-    is not a completion time.
+    The text is empty if all runs completed one, or if no run did. It is also empty if `_COMPLETED`
+    does not contain the column.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])

@@ -18,8 +18,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Maps each byte order mark to an encoding. Files from PowerShell, for example, begin with such a
-mark."""
+"""Maps each byte order mark to the Python codec that decodes the file. Windows PowerShell, for
+example, writes such a mark."""
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of a text file, such as a study, a link or a prediction."""
 MOST_TRACE_BYTES = 2**30
@@ -130,7 +130,7 @@ def open_as_utf8(path: Path) -> IO[bytes]:
 
 
 def user_path(text: str) -> Path:
-    """Return the path that a user wrote; a leading `~` or `~NAME` becomes the user's folder."""
+    """Return `text` as a path; a leading `~` or `~NAME` becomes a home directory, as in a shell."""
     path = Path(text)
     if not text.startswith("~"):  # "./~" is a folder in the current folder
         return path

@@ -57,7 +57,7 @@ def split_trace_line(text: str) -> tuple[str, str, str] | None:
 
 
 def short_spec(text: str) -> str:
-    """Return the one-line description of a link, with the path of a trace cut to its file name."""
+    """Return a link's one-line description; shorten `trace:PATH` at its start to the file name."""
     with contextlib.suppress(QuantityError):
         if found := split_trace_line(text):
             _, path, rest = found

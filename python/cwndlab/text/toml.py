@@ -39,7 +39,7 @@ _SAID_TWICE = {
 
 
 class TomlSource:
-    """Content of a TOML file, with the line of each key."""
+    """Content of a TOML file, and the line number of each key."""
 
     def __init__(self, name: str, text: str) -> None:
         """Parse `text`; error messages show `name` as the name of the file.
@@ -68,7 +68,7 @@ class TomlSource:
         return cls(str(path), text.replace("\r\n", "\n"))
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return a message of two lines: the place of a value, and the problem with the value."""
+        """Return a two-line message: file, line, key and value; then the problem with the value."""
         line = next(
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
@@ -81,7 +81,8 @@ def read_toml(text: str) -> dict[str, Any]:
     """Parse a TOML text and return its content as a dictionary.
 
     Raises:
-        ValueError: the text is not TOML, or is nested too deeply.
+        ValueError: the text is not TOML, is nested too deeply, or contains the character NUL or a
+            number with too many digits.
     """
     too_deep = f"tables and lists are nested more than {_MOST_NESTED} levels deep"
     try:
@@ -114,7 +115,10 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return a key and its value as in a TOML file, with a long value shortened."""
+    """Return `KEY = VALUE` as in a TOML file, with a long value shortened.
+
+    If the value is missing, a table or a list, return only `KEY`.
+    """
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -197,7 +201,7 @@ def _decode_problem(name: str, text: str, error: ValueError) -> str:
 
 
 class _Scanner:
-    """A scanner of valid TOML that records the line of each key and element."""
+    """Scans valid TOML, and records the line number of each key, table and array element."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Write documents as readable TOML: each table begins with scalars and ends with inner tables."""
+"""Write dictionaries as readable TOML: in each table, inner tables follow all other values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write a list as `[[...]]` tables, not on one line as in `[factors]`."""
+    """Return whether to write `value` as an array of tables (`[[...]]`), never below `factors`."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
-"""Minimum number of bytes to request at once from the file of a JSON document."""
+"""Minimum number of bytes that each read of a JSON file requests."""
 
 
 def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contain any value
@@ -49,7 +49,7 @@ def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
 
 
 class _JsonText:
-    """A parser of JSON that reads a file in parts, only as far as needed."""
+    """A JSON parser that reads a file in parts, to keep only a part of the text in memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -113,7 +113,7 @@ class _JsonText:
             self._read_more()
 
     def _next(self) -> str:
-        """Return the next character that is not a space, or an empty string at the end."""
+        """Move to the next character other than white space; return it, or "" at the file's end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in " \t\r\n":

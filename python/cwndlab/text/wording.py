@@ -41,7 +41,10 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return an interval's bounds, such as "30.9 to 31.5", or why the interval has no bounds."""
+    """Return the bounds of a confidence interval, such as "30.9 to 31.5".
+
+    For a single run, return "one run"; for runs with equal values, "the same in all 5 runs".
+    """
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -65,9 +68,9 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return the bounds of a relative difference, such as "-2 % to +0.3 %".
+    """Return a relative difference's confidence interval, such as "-2 % to +0.3 %".
 
-    If the difference has no bounds, return the reason.
+    For a single run or runs with equal values, return the text of `format_bounds`.
     """
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
@@ -82,7 +85,7 @@ def join_words(words: list[str], last: str = "and") -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the number of decimals for `digits` significant digits; -1 means rounding to tens."""
+    """Return how many decimals show `digits` significant digits; -1 means rounding to tens."""
     if value == 0:
         return 0
     # Round before counting the digits, because rounding may add a digit (9.96 -> 10.0).
@@ -132,6 +135,6 @@ def signed_percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a relative change as a signed percentage without the sign "%", such as "+12"."""
+    """Return a relative change in percent without "%", such as "+12", or "+0.3" below 1 %."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

@@ -1,4 +1,4 @@
-"""Find the cache folder, which contains headers and compiled algorithms."""
+"""Find cwndlab's cache folder (C headers, compiled algorithms), and write files to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cwndlab.errors import AlgorithmError, read_failure
 
 
 def cache_folder() -> Path:
-    """Return the path of the folder in which cwndlab caches files."""
+    """Return cwndlab's cache folder: `cwndlab` in $XDG_CACHE_HOME, by default ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "cwndlab"
 

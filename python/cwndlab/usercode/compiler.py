@@ -38,7 +38,7 @@ _ERROR = re.compile(r"^.*:\s*(?:fatal )?error:.*$|^.*undefined reference.*$", re
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """Return the command of the C compiler: $CC if set, otherwise an installed compiler.
+    """Return the command of the C compiler: $CC if it can be found, otherwise cc, gcc or clang.
 
     Raises:
         AlgorithmError: no C compiler is installed.

@@ -32,7 +32,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
     """A worker process for users' algorithms; a request starts the process if necessary."""
 
     def __init__(self) -> None:
-        """Create the object for a worker process, which the first request starts."""
+        """Create only the object; the first request starts the process."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -128,7 +128,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert a crash report of a worker process to a message with the place, hook and fault."""
+    """Convert a worker's crash report to a message: source line, algorithm's hook, and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

@@ -62,7 +62,7 @@ class Program:
 
     @property
     def sha256(self) -> str:
-        """Hash of source texts and flags; it does not depend on the paths of the files."""
+        """Hash of the source texts and compiler flags; it does not depend on the files' paths."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -145,7 +145,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """Return the folder of cc.h and cwndlab's other headers; missing ones are written first."""
+    """Return the folder that contains cc.h and cwndlab's other C files; write missing files."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -157,7 +157,7 @@ def contract_folder() -> Path:
 
 
 def with_every_check(program: Program) -> Program:
-    """Return the program with flags for all run-time checks that the compiler can add."""
+    """Return the program with flags that add run-time checks for undefined behaviour in C."""
     own, *others = program.units
     flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
     # The checks have variables of their own.
@@ -190,7 +190,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return the program that consists of a Linux file and the files whose functions it calls."""
+    """Return the program for a kernel file; include the kernel files whose functions it calls."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -219,7 +219,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Return those files in the folder of `path` that define functions called by `text`."""
+    """Return path and text of the kernel files whose functions `text` calls, even indirectly."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)

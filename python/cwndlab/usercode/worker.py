@@ -70,7 +70,7 @@ class CheckProgram:
     is_module: bool
 
     def answer(self, _send: Send) -> object:
-        """Run the checks, and return the first rule that the algorithm violates, if any."""
+        """Run the checks; return the first violation (hook, rule and example), or None."""
         return core.module().check_object(
             self.library, self.files, self.examples, self.seed, self.is_module
         )
@@ -116,7 +116,7 @@ def _readable() -> list[str]:
 
 
 def main(descriptor: int) -> None:
-    """Answer requests from a socket until the socket is closed."""
+    """Confine this process, then answer requests from a socket until the socket is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides when to end it
     sys.dont_write_bytecode = True
     core.module().confine_worker(_readable())

@@ -44,7 +44,7 @@ _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
 class Agreement(Enum):
-    """Verdict on how well simulator and kernel agree in one setting of the study."""
+    """Verdict on how well simulator and kernel agree in one setting (factor levels) of a study."""
 
     AGREES = "agrees"
     OVERLAPS = "overlaps"
@@ -53,7 +53,7 @@ class Agreement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Values of one quantity in the simulator and the kernel, one for each repetition."""
+    """Values of one metric, such as goodput, in all repetitions of simulator and kernel."""
 
     simulated: tuple[float, ...]
     measured: tuple[float, ...]
@@ -69,7 +69,7 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference of the simulator's median from the kernel's, divided by the kernel's."""
+        """(simulator's median - kernel's median) / kernel's median; NaN if that is undefined."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
@@ -91,7 +91,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class CellAgreement:
-    """Comparison of simulator and kernel in one setting of the study."""
+    """Comparison of simulator and kernel in one setting (factor levels) of a study."""
 
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
@@ -115,7 +115,7 @@ class CellAgreement:
 
     @property
     def verdict(self) -> Agreement:
-        """Verdict on the setting, based on goodput and median RTT."""
+        """The worse of the setting's two verdicts: on goodput and on median RTT."""
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
@@ -148,7 +148,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: rates and counts are added over flows, the rest is averaged."""
+    """Return one row for each run; `together` combines the values of the run's flows."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

@@ -1,4 +1,4 @@
-"""Write the verdicts of a validation as an HTML page that needs no network access."""
+"""Write the report of `cwndlab validate`: an HTML page that needs no network access."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 def write_page(
     done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
 ) -> Path:
-    """Write the page to `path`.
+    """Write the report to the file `path`, and return `path`.
 
-    If `replays` is empty, the page states the reason `why_not`.
+    If `replays` is empty, the report quotes `why_not`: the reason why no calls were replayed.
     """
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
@@ -91,14 +91,14 @@ def percent(part: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a value with three significant digits; return a dash for NaN."""
+    """Round to three significant digits, or from 100 to an integer; return a dash for NaN."""
     if math.isnan(value):
         return "-"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict as text; add the share of runs within both ranges to "overlaps"."""
+    """Return the verdict as text; "overlaps" includes the share of runs in the common range."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
@@ -120,7 +120,10 @@ def _lateness(measured: Results) -> str:
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """Return the position of a dot for each run, on an axis that spans at least ±5 %."""
+    """Return the dots of a strip plot, one for each run, and the limits of its axis.
+
+    The axis extends by at least 5 % to each side of the middle of the values.
+    """
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}
@@ -140,7 +143,10 @@ def _strip(pair: Pair) -> dict[str, object]:
 
 
 def _top(done: Validation, judgement: CellAgreement) -> float:
-    """Return the upper end of an axis for the congestion windows of simulator and kernel."""
+    """Return the upper end of the axis for congestion windows, in packets.
+
+    It is the larger of the simulator's and the kernel's 99.9th percentile, but at least 1.
+    """
     tops = [
         float(samples["cwnd_pkts"].quantile(0.999) or 1)
         for results in (done.simulated, done.measured)
@@ -150,7 +156,10 @@ def _top(done: Validation, judgement: CellAgreement) -> float:
 
 
 def _line(results: Results, judgement: CellAgreement, top: float) -> str:
-    """Return the congestion window of the first flow of the first repetition as SVG points."""
+    """Return SVG points of the first flow's congestion window over time in the first repetition.
+
+    The text is empty if there are no samples.
+    """
     samples = results.samples(**judgement.cell)
     if samples.is_empty():
         return ""

@@ -40,13 +40,13 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Name of the algorithm in the kernel; the name changes when the algorithm's source changes."""
+    """Name of the algorithm in the kernel; the name depends on source and parameters."""
     calls: int
     mismatches: int
 
     @property
     def is_same(self) -> bool:
-        """True if enough calls were replayed, and all had the same results as in the kernel."""
+        """True if at least `LEAST_CALLS` calls were replayed, all with the kernel's results."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 
@@ -103,7 +103,7 @@ def _first_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def _send(run: Run, algorithm: str, program: str) -> None:
-    """Run a transfer in which sender and receiver use the build that records calls."""
+    """Execute the run on the kernel; senders and receivers use the build that records calls."""
     scenario: dict[str, Any] = json.loads(run.scenario.to_json())
     scenario["duration_ns"] = min(scenario["duration_ns"], _RUN_NS)
     scenario["warm_up_ns"] = 0

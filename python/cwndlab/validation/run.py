@@ -1,4 +1,4 @@
-"""Run a study in the simulator and on a kernel; repeat settings for which the two differ."""
+"""Run a study in the simulator and on a kernel; add repetitions where the two do not agree."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Total number of repetitions that a setting gets if the medians of simulator and kernel differ by
-more than the bounds allow."""
+"""Total number of repetitions of a setting (factor levels) in which the medians of simulator and
+kernel differ by more than `GOODPUT_BOUND` or `RTT_BOUND`."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models a host in a virtual machine."""
@@ -110,7 +110,7 @@ def validate(
 
 
 def behind_interfaces(study: Study, host: str = _HOST) -> Study:
-    """Return a copy of the study; each end without a host setting gets the host preset `host`."""
+    """Return a copy of the study in which `user_host` and `server_host` default to `host`."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, host)
@@ -150,7 +150,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the TOML tables that can contain links: the document, and its factors' levels."""
+    """Return the tables that can contain links: the document, and factor levels that are tables."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

@@ -48,7 +48,7 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The value of the header `Set-Cookie` in replies of the server."""
+        """Value of the header `Set-Cookie` in the reply to a request with the correct token."""
         return f"{self._name}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
     @property

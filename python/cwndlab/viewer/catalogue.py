@@ -1,4 +1,4 @@
-"""List all folders of results, by reading the folders at every request."""
+"""List the results folders that `cwndlab open` shows; each request looks for them again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,13 @@ PAGE_ROWS = 50
 
 
 class Catalogue:
-    """A list of all results below some folders; several threads can use the list."""
+    """List of the results folders that `cwndlab open` shows; several threads can use it."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Create a list of the results folders among `places` and below the other places."""
+        """Create the list for `places`.
+
+        A place is a results folder, or contains results folders one or two levels below it.
+        """
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -61,7 +64,7 @@ class Catalogue:
         return self._paths.get(identity)
 
     def summaries(self) -> dict[Path, Summary]:
-        """Return the summary of every folder, with the most recently changed folder first."""
+        """Return the summary of every results folder, most recently changed first."""
         with self._taking:
             locked = locked_inodes()
             found: dict[Path, Summary] = {}
@@ -83,7 +86,10 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return page number `page` of the rows that contain all words of `query`."""
+        """Return page number `page` (from 0) of the studies that match `query`.
+
+        A study matches if its row in the list contains all words of `query`.
+        """
         rows = []
         words = query.lower().split()
         everything = self.summaries()
@@ -104,7 +110,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders of studies that are not running and whose headline is missing."""
+        """Return the folders of idle studies that have finished runs, but no headline yet."""
         return [
             path
             for path, summary in self.summaries().items()
@@ -134,7 +140,7 @@ class Catalogue:
         return said if isinstance(said, str) else ""
 
     def keep(self) -> None:
-        """Store headlines and summaries on disk for the next start of the server."""
+        """Store headlines, and summaries of complete studies, on disk for the next server start."""
         self._kept.keep(self._headlines)
         with self._taking:
             lasting = {

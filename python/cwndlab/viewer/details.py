@@ -41,10 +41,10 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """Reads the studies that users view, and keeps the most recently viewed ones in memory."""
+    """Reads the studies that users view, and keeps the last two of them in memory."""
 
     def __init__(self) -> None:
-        """Create the object, which contains no study yet."""
+        """Start without a study in memory."""
         self._taking = threading.Lock()
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
@@ -57,7 +57,9 @@ class OpenStudies:
         return self._read(folder, lambda opened: _page(opened, at))
 
     def runs(self, folder: Path, page: int, query: str) -> dict[str, Any]:
-        """Return page number `page` of the finished runs whose labels contain all words of `query`.
+        """Return page number `page` (from 0) of the finished runs that match `query`.
+
+        A run matches if its factor levels and repetition number contain all words of `query`.
 
         Raises:
             CwndlabError: the results cannot be read.
@@ -115,7 +117,7 @@ class OpenStudies:
 
 
 class _Opened:
-    """The results of a study, with all values that were computed from the results."""
+    """The results of a study, with the values that have been computed from them so far."""
 
     def __init__(self, folder: Path, signature: Signature) -> None:
         self.signature = signature
@@ -214,6 +216,6 @@ def _styles(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _failures(folder: Path) -> list[str]:
-    """Return the beginnings of the error reports of the first few failed runs."""
+    """Return the beginning of each failed run's error report, for at most 20 runs."""
     found = sorted((folder / "failed").glob("*.json"))[:_MOST_FAILURES]
     return [f"{path.stem}: {path.read_text('utf-8', 'replace')[:300]}" for path in found]

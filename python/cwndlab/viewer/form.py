@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Name of the folder for study files that the page writes, and for the output of `cwndlab run`."""
+"""Name of the folder for study files that the page writes, and for what `cwndlab run` prints."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -62,8 +62,8 @@ def identity_in(text: str) -> str:
     identity = study.get("id") if isinstance(study, dict) else None
     if not isinstance(identity, str) or not _ID.fullmatch(identity) or identity == FOLDER:
         msg = (
-            "id: use letters, digits, dots, dashes and underscores; the id is the name of the "
-            "results folder"
+            'id: write at most 80 letters, digits, ".", "_" and "-", and begin with a letter or a '
+            f'digit; the id becomes the name of the results folder, and "{FOLDER}" is reserved'
         )
         raise CwndlabError(msg)
     return identity
@@ -85,7 +85,10 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
-    """Return the problems of a refused study, each with its key, its line and its reason."""
+    """Return the key, line and reason of each problem of a refused study.
+
+    An unknown key is "", and an unknown line is None.
+    """
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
     key, is_about, text = str(error).partition(": ")
@@ -95,7 +98,7 @@ def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    """Return key, line and reason from a text `FILE:LINE: KEY = VALUE` with a reason below it."""
+    """Split a text: `FILE:LINE: KEY = VALUE` in its first line, the reason in the next lines."""
     head, _, why = text.partition("\n")
     place = _PLACE.match(head)
     key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")
@@ -167,5 +170,5 @@ def _table(factors: object) -> dict[str, Any]:
 
 def _check_value(key: str, value: object) -> None:
     if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
-        msg = f"{key}: must be text, a number, true or false"
+        msg = f"{key}: must be a number, true, false, or text of up to {_LONGEST} characters"
         raise CwndlabError(msg)

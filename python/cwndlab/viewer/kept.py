@@ -1,4 +1,4 @@
-"""Cache values computed from results; it takes long to compute them again for many folders."""
+"""Cache values computed from results; computing them for many folders takes long."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Kept:
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:
-        """Store values; if the cache file becomes too large, remove the oldest values."""
+        """Store values; if there are more than `_MOST`, remove those that were stored first."""
         before = dict(self._known)
         for folder, (signature, value) in values.items():
             self._known[_key(folder, signature)] = value

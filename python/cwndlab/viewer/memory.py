@@ -1,4 +1,4 @@
-"""Limit the memory that a server uses when it opens one study after another."""
+"""Limit the memory of `cwndlab open`, whose server reads one study after another."""
 
 from __future__ import annotations
 

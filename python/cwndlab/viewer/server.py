@@ -66,14 +66,14 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A server at the loopback address that shows results. It closes when its `with` block ends."""
+    """HTTP server on 127.0.0.1 that shows results; it closes at the end of its `with` block."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen at a port, and start to compute the headline (main result) of each study.
+        """Listen on `port`, and start to compute the headline (main result) of each study.
 
         Raises:
             OSError: the port is in use.
@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request, or refuse the request if too many requests are running."""
+        """Start a thread for a request; reply 503 if `_MOST_AT_ONCE` others are still running."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request; then stop counting it, so that a new request can be accepted."""
+        """Answer a request; then let one more request in (see `_MOST_AT_ONCE`)."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -121,7 +121,7 @@ class ResultsServer(ThreadingHTTPServer):
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all folders of results, then compute missing headlines of studies one by one."""
+        """Read all results folders; then compute missing headlines until the server closes."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S
@@ -142,7 +142,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "cwndlab", ""
 
     def do_GET(self) -> None:
-        """Answer a GET request with a file or with JSON."""
+        """Answer a GET request with a file of the page, a study's report, or JSON."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
@@ -198,7 +198,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         """Return the JSON answer to a GET request.
 
         Raises:
-            Refused: the server does not have this URL.
+            Refused: the server has no such URL, or no results have the identifier in the URL.
         """
         query, page = asked.get("q", "")[:200], _whole(asked.get("page", "0"))
         studies = self.server.open_studies
@@ -244,7 +244,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         if length > _MOST_POSTED:
             raise Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                "the form exceeds the maximum size; shorten its values",
+                f"the form exceeds {_MOST_POSTED} bytes; shorten its values",
             )
         try:
             posted = read_json(self.rfile.read(length))
@@ -301,7 +301,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
 
 def _form(folder: Path) -> dict[str, Any]:
-    """Return the schema and the choices that the page's form for a new study needs."""
+    """Return what the form for a new study offers: keys, algorithms, links, and the folder."""
     algorithms = core.algorithms()
     return {
         "schema": study_schema(),
@@ -317,7 +317,7 @@ def _form(folder: Path) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int:
-    """Convert a string of digits to a number, and any other string to 0."""
+    """Convert up to 8 digits to a number, at most `_MOST_PAGES`; return 0 for other strings."""
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 0  # noqa: PLR2004  digits
 
 

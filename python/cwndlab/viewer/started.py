@@ -28,7 +28,7 @@ _TAIL = 4000
 
 
 class RefusedForm(CwndlabError):  # noqa: N818  a reply, not an error
-    """A study cannot be started because its form has problems; `problems` names the key of each."""
+    """The form of a new study contains problems; `problems` lists them with their keys."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
         """Store the problems of a study, and create a message that lists all of them."""
@@ -49,7 +49,7 @@ class Started:
     """Runs studies in processes, which continue after the user closes the browser."""
 
     def __init__(self, folder: Path) -> None:
-        """Create an object that stores the results of each new study in a folder below `folder`."""
+        """Prepare to store the results of each new study in its own folder below `folder`."""
         self._folder = folder
         self._taking = threading.Lock()
         self._children: dict[Path, _Child] = {}
@@ -85,8 +85,8 @@ class Started:
         """Start to compute the missing runs of a results folder.
 
         Raises:
-            CwndlabError: `cwndlab run` refuses the study, for example because of untrusted C
-                files.
+            CwndlabError: `_MOST_AT_ONCE` studies are running, or `cwndlab run` refuses the study,
+                for example because of untrusted C files.
         """
         with self._taking:
             self._run(results / STUDY, results)
@@ -101,21 +101,24 @@ class Started:
             child = self._children.get(results)
             if child is None or child.process.poll() is not None:
                 msg = (
-                    f"{results}: this study was not started from this page; stop the study where "
-                    "it was started"
+                    f"{results}: no process that this page started is running this study; if it "
+                    "was started elsewhere, stop it there"
                 )
                 raise CwndlabError(msg)
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study that the page started is still running, and its last output."""
+        """Return whether the process of a study is running, and the end of what it printed.
+
+        If the page did not start the study, return False and an empty text.
+        """
         child = self._children.get(results)
         if child is None:
             return False, ""
         return child.process.poll() is None, _tail(child.printed)
 
     def end(self) -> int:
-        """Stop all running studies, and return the number of these studies."""
+        """Stop all running studies that the page started, and return their number."""
         with self._taking:
             running = [each for each in self._children.values() if each.process.poll() is None]
             for child in running:
@@ -130,7 +133,7 @@ class Started:
     def _run(self, study: Path, results: Path) -> Path:
         running = sum(each.process.poll() is None for each in self._children.values())
         if running >= _MOST_AT_ONCE:
-            msg = f"{running} studies are running; wait until one has finished, or stop one"
+            msg = f"{_MOST_AT_ONCE} studies are running already; wait until one ends, or stop one"
             raise CwndlabError(msg)
         (self._folder / FOLDER).mkdir(parents=True, exist_ok=True)
         printed = self._folder / FOLDER / f"{results.name}.txt"

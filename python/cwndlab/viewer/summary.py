@@ -29,7 +29,7 @@ _LONGEST = 120
 _REMEDY = "; run the study again to compute the lost runs"
 
 Signature = tuple[Any, ...]
-"""A value that changes whenever the content of a results folder changes."""
+"""Names, modification times and sizes of the files that change when results are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Tally:
 
 
 def signature_of(folder: Path) -> Signature:
-    """Return a value that changes whenever the content of the results in `folder` changes."""
+    """Return a value that changes when results are added to `folder` (see `Signature`)."""
     found: list[Any] = []
     for path in (located(folder, MANIFEST), folder / STUDY, *journals_of(folder, 0)):
         try:
@@ -73,14 +73,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return a finished study's run counts from a cached value; None if the value is invalid."""
+    """Return a finished study's tally from the cached summary `kept`; None if that is invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Count a folder's runs; skip the journal records that were counted for `before`."""
+    """Count a folder's runs; skip journal records that are part of the earlier count `before`."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -118,7 +118,7 @@ def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
 
 
 def locked_inodes() -> set[int]:
-    """Return the inodes of all locked files; empty if the system does not list them."""
+    """Return the inodes of all files locked by flock(2); empty if the system does not list them."""
     try:
         lines = _LOCKS.read_text("ascii").splitlines()
     except OSError:
@@ -127,7 +127,7 @@ def locked_inodes() -> set[int]:
 
 
 def is_written_now(folder: Path, locked: set[int]) -> bool:
-    """Return whether a process is writing into a folder; do not lock the folder."""
+    """Return whether a process is writing into a folder: its lock is among the inodes `locked`."""
     try:
         return (folder / LOCK).stat().st_ino in locked
     except OSError:
@@ -154,7 +154,7 @@ def _height(path: Path) -> int:
 
 
 def _described(folder: Path) -> Summary:
-    """Read the title, the link and the algorithms from the file that describes a results folder."""
+    """Return title, link and algorithms from the study file or import file of a results folder."""
     if (imported := folder / IMPORT_FILE).exists():
         about = tomllib.loads(imported.read_text("utf-8"))["import"]
         return Summary(f"{about['id']} (imported)", link=f"measured: {about['folder']}")

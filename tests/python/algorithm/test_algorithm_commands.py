@@ -51,12 +51,12 @@ def test_new_writes_a_file_that_passes_its_check(tmp_path: Path) -> None:
         (
             "Big",
             (
-                '"Big" is not a valid kernel name: use 1 to 15 characters of a-z, 0-9 and _, '
+                '"Big" is not a valid algorithm name: use 1 to 15 characters of a-z, 0-9 and _, '
                 "beginning with a letter\n"
             ),
         ),
-        ("a_very_long_name_", '"a_very_long_name_" is not a valid kernel name'),
-        ("../up", '"../up" is not a valid kernel name'),
+        ("a_very_long_name_", '"a_very_long_name_" is not a valid algorithm name'),
+        ("../up", '"../up" is not a valid algorithm name'),
         ("taken", "taken.c already exists and was not changed; choose another name\n"),
     ],
 )

@@ -279,7 +279,7 @@ def test_a_csv_of_rates_needs_no_counters() -> None:
     ("text", "complaint"),
     [
         ("cwnd,srtt\n1,2\n", "no time column"),
-        ("t_s,cwnd\n0,1\n1,2\n", "no data column"),
+        ("t_s,cwnd\n0,1\n1,2\n", "no column with the amount"),
         ("t_s,goodput_mbit_s\n0,1\n", "fewer than two"),
         ("t_s,goodput_mbit_s\n0,1\nx,2\n", "line 3: 'x' is not a number"),
         ("t_s,acked_bytes\n0,1\n1,1e999\n", "line 3: '1e999' is not a number"),
@@ -328,8 +328,8 @@ def test_programs_get_the_decision_the_rows_and_the_runs(
     [
         ("{algorithm}_{algorithm}", "appears twice"),
         ("{algorithm", "field names in braces"),
-        ("{run}", "not a field name"),
-        ("{goodput_mbit_s}", "not a field name"),
+        ("{run}", "cannot be a field"),
+        ("{goodput_mbit_s}", "cannot be a field"),
         ("{algorithm}{direction}", "directly follows another field"),
         ("{algorithm}.txt", "no file in this folder \\(5 files"),
     ],

@@ -260,7 +260,7 @@ def test_a_measurement_of_two_algorithms_is_fitted_as_one(
         return []
 
     monkeypatch.setattr(fitting, "choose", chosen)
-    with pytest.raises(MeasurementError, match="no link of any family"):
+    with pytest.raises(MeasurementError, match="no family of links"):
         cw.fit(ran, run=keys, family="wire")
     alone = [len(measured_flow(ran, key).numbers()) for key in keys]
     assert len(seen["measured"]) == sum(alone)

@@ -130,7 +130,7 @@ def test_names_order_and_gaps_change_nothing_else() -> None:
     ]
     utilities[RENO, :10] = np.nan
     assert flips(utilities, BBR, found, zone=ZONE, logarithmic=("server",))[0].key == "server"
-    with pytest.raises(ValueError, match="server has 3 values for 200 draws"):
+    with pytest.raises(ValueError, match="server has 3 values for 200 drawn networks"):
         flips(utilities, BBR, {"server": [1.0, 2.0, 3.0]}, zone=ZONE)
 
 
@@ -199,5 +199,5 @@ def test_weights_of_any_sum_and_swapped_classes_say_the_same() -> None:
     assert [turn.at for turn in other.turns] == pytest.approx([turn.at for turn in one.turns])
     with pytest.raises(ValueError, match="the utility of every algorithm"):
         weigh([[1.0, math.nan]], ("a", "b"), [1, 1], zone=ZONE)
-    with pytest.raises(ValueError, match="2 classes and 1 weights do not fit"):
+    with pytest.raises(ValueError, match="2 classes and 1 weights do not match"):
         weigh([[1.0, 1.0]], ("a", "b"), [1], zone=ZONE)

@@ -142,7 +142,7 @@ def test_what_does_not_compile_names_the_line(tmp_path: Path) -> None:
 
 
 def test_a_recovery_is_no_algorithm_of_a_kernel(tmp_path: Path) -> None:
-    with pytest.raises(AlgorithmError, match="newreno is reno with a different loss recovery"):
+    with pytest.raises(AlgorithmError, match="newreno differs from reno only in loss recovery"):
         kernel_program("newreno", tmp_path)
 
 
@@ -246,7 +246,7 @@ def test_it_stays_while_the_helper_lives(tmp_path: Path) -> None:
         with KernelHelper() as other, pytest.raises(KernelError, match=f"{program.name} already"):
             load(other, "cubic", tmp_path, {"beta": 600})
         with pytest.raises(
-            KernelError, match=f"{program.name} was loaded by a command that is still"
+            KernelError, match=f"{program.name} was loaded by a cwndlab command that is still"
         ):
             unload(program.name, tmp_path)
     assert is_gone_soon(program.name)

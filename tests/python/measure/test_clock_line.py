@@ -102,5 +102,5 @@ def test_a_direction_with_longer_packets_keeps_its_longer_delays() -> None:
 
 def test_one_direction_alone_determines_nothing() -> None:
     packets = Transits.of([(1, 2), (3, 4)])
-    with pytest.raises(LinkError, match="no datagram arrived in one of the directions"):
+    with pytest.raises(LinkError, match="no datagram arrived in one direction"):
         ClockLine.of(packets, Transits.of([]))

@@ -178,7 +178,8 @@ def test_a_server_of_an_older_version_is_refused_with_a_sentence(
     )
     with server_here() as address, pytest.raises(protocol.ProtocolError) as refused:
         Session(address).__enter__()
-    assert str(refused.value) == "the server uses version 2, not 3; update the older program"
+    expected = "the server uses protocol version 2, not 3; update the older program"
+    assert str(refused.value) == expected
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])

@@ -106,7 +106,7 @@ def test_report_and_command_show_both_verdicts_on_each_claim(
 ) -> None:
     counts = (
         "5 claims of the paper: 1 holds, 1 fails, 3 input."
-        " From runs with only the settings that the paper states: 1 holds, 4 fail."
+        " In runs that use only settings stated in the paper: 1 holds, 4 fail."
     )
     page = write_report(results, tmp_path, formats=()).read_text("utf-8")
     assert counts in page

@@ -123,7 +123,7 @@ def test_a_wi_fi_channel_in_a_line() -> None:
             "rate=1 Mbit/s,loss.kind=gilbert_elliott,loss.p=1 %",
             (
                 "loss.r: this key is needed here and is missing: "
-                "probability, for each packet, that the state changes from bad to good"
+                "probability, for each packet, that the link changes from the bad to the good state"
             ),
         ),
     ],

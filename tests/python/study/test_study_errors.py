@@ -128,7 +128,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'start = "1 s"',
             'start = "10 s"',
-            'mine.toml:12: flow[0].start = "10 s"\n  the flow starts after the end of the run',
+            (
+                'mine.toml:12: flow[0].start = "10 s"\n'
+                "  the flow must start before the end of the run (start + start_jitter < duration)"
+            ),
         ),
         (
             'start = "1 s"',
@@ -284,7 +287,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'algoritm = ["reno"]',
             (
                 'mine.toml:17: factors.algoritm[0] = "reno"\n'
-                '  "algoritm" is not a path of a study; did you mean algorithm?'
+                '  "algoritm" is not a key of a study; did you mean algorithm?'
             ),
         ),
         (

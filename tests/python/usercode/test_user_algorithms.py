@@ -126,7 +126,7 @@ def test_mistakes_fail_their_own_runs_only(
 def test_the_documentation_quotes_what_one_is_told() -> None:
     """Its table of mistakes is the same as in these tests."""
     page = Path(__file__).parents[3] / "docs/how-to/own-algorithm.md"
-    table = page.read_text(encoding="utf-8").partition("| message of the run |")[2]
+    table = page.read_text(encoding="utf-8").partition("| error message |")[2]
     quoted = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", table, re.MULTILINE)
     told = [mistake.told for mistake in user_code.MISTAKES]
     assert len(quoted) == 9

@@ -298,7 +298,7 @@ def test_without_clang_validation_says_what_it_leaves_out(
     )
     assert replays == []
     assert why_not == (
-        "the kernel's calls of the algorithms were not replayed in the simulator: "
+        "the kernel's calls to the algorithms were not replayed in the simulator: "
         "clang is missing (sudo apt install clang)"
     )
     assert capsys.readouterr().err == f"{why_not}\n"

@@ -99,9 +99,9 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "amount by which the outer loop reduces its margin when the first transmission of a \
-             block fails; a successful first transmission raises the margin by an amount that \
-             follows from the target",
+            "amount by which the outer loop lowers its margin, which it adds to the reported \
+             channel quality, when the first transmission of a block fails; a successful first \
+             transmission raises the margin by an amount that follows from the target",
         ),
     ],
 };
@@ -116,7 +116,8 @@ pub(crate) static REPORTS: Table = Table {
             "delay",
             "delay_ns",
             TIME,
-            "time from a measurement of the channel quality until transmissions use the result",
+            "time from a measurement of the channel quality until the sender uses it for link \
+             adaptation",
         ),
         optional(
             "outer_loop",
@@ -130,15 +131,15 @@ pub(crate) static REPORTS: Table = Table {
 
 pub(crate) static CURVES: Table = Table {
     name: "Curves",
-    about: "Blocks fail with the probability that the error curve of their modulation and coding \
-        scheme specifies for the state of the channel.",
+    about: "Transport blocks fail with a probability that depends on their modulation and coding \
+        scheme and on the state of the channel (error curves).",
     kind: Some("curves"),
     keys: &[],
 };
 
 pub(crate) static GIVEN: Table = Table {
     name: "Given",
-    about: "Blocks fail with given probabilities, regardless of the channel.",
+    about: "Transport blocks fail with given probabilities, regardless of the channel.",
     kind: Some("given"),
     keys: &[needed(
         "shares",
@@ -200,8 +201,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "early_discard",
             "early_discard",
             Form::Table(&EARLY_DISCARD),
-            "early discard of single packets when the queue is long; if absent, packets are \
-             discarded only when the queue is full",
+            "early discard of single packets when the queue is long; if absent, there is no early \
+             discard",
         ),
         optional(
             "aqm",
@@ -311,7 +312,7 @@ pub(crate) static ACCESS: Table = Table {
             TIME,
             r#""0 s""#,
             "time for which a user whose queue has become empty continues to get grants without a \
-             request; each is as large as the first grant after a request",
+             request; each of these grants is as large as the first grant after a request",
         ),
         optional(
             "reports",
@@ -338,8 +339,8 @@ pub(crate) static FADING: Table = Table {
             "branches",
             "branches",
             SMALL,
-            "number of independent fading branches whose powers are averaged; more branches mean \
-             weaker fading",
+            "number of independent diversity branches, such as receive antennas, whose powers are \
+             averaged; more branches mean weaker fading",
         ),
         optional(
             "rice",
@@ -479,7 +480,8 @@ pub(crate) static RRC: Table = Table {
             "inactivity",
             "inactivity_ns",
             TIME,
-            "time without traffic after which the user changes from connected to idle",
+            "time without traffic after which the user changes from the RRC state connected to \
+             idle",
         ),
         needed(
             "promotion_least",

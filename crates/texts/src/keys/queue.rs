@@ -38,7 +38,7 @@ pub(crate) const POLICE_KEYS: &[Key] = &[
         "rate",
         "bits_per_sec",
         BITS_PER_SEC,
-        "maximum mean rate of the packets that pass (rate of the tokens)",
+        "maximum mean rate of the packets that the policer lets pass (token rate)",
     ),
     needed(
         "burst",
@@ -58,8 +58,8 @@ pub(crate) static EARLY_DISCARD: Table = Table {
             "at_packets",
             "at_packets",
             COUNT,
-            "queue length at and above which individual arriving packets \
-            are discarded",
+            "queue length at and above which arriving packets are discarded, but no more often \
+             than spacing_packets allows",
         ),
         needed(
             "spacing_packets",
@@ -127,15 +127,16 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         TIME,
         r#""100 ms""#,
         "largest expected round-trip time of the flows (RTT_max of RFC 9332); a larger value \
-         makes the controller react more slowly",
+         makes the PI controller react more slowly",
     ),
     usual(
         "threshold",
         "threshold_ns",
         TIME,
         r#""800 us""#,
-        "queueing delay from which the L4S queue's own marking probability rises: from 0 at this \
-         delay to 1 at a delay that is 400 us longer",
+        "queueing delay at which the native AQM of the L4S queue begins to mark (minTh of RFC \
+         9332): its marking probability rises from 0 at this delay to 1 at a delay that is 400 us \
+         longer",
     ),
 ];
 

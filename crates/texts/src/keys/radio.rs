@@ -55,7 +55,7 @@ pub(crate) static HSUPA: Table = Table {
 
 pub(crate) static UMTS: Table = Table {
     name: "Umts",
-    about: "UMTS with dedicated channels or the channels of HSPA.",
+    about: "UMTS on dedicated channels (DCH) or HSPA channels (HSDPA, HSUPA).",
     kind: Some("umts"),
     keys: &[
         needed(
@@ -138,8 +138,8 @@ pub(crate) static LTE: Table = Table {
 
 pub(crate) static SLOT: Table = Table {
     name: "Slot",
-    about: "One slot of the pattern of an NR carrier: how many of the slot's 14 symbols carry \
-        data.",
+    about: "One slot in the slot pattern of an NR carrier: how many of its 14 symbols carry data \
+        in each direction.",
     kind: None,
     keys: &[
         usual(
@@ -218,15 +218,15 @@ pub(crate) static NR: Table = Table {
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "whether modulations go up to 256QAM (table 2 of 3GPP TS 38.214) instead of 64QAM \
-             (table 1)",
+            "whether the highest modulation is 256QAM (MCS table 2 of 3GPP TS 38.214) instead of \
+             64QAM (MCS table 1)",
         ),
         needed(
             "overhead_elements",
             "overhead_elements",
             COUNT,
-            "number of resource elements in a resource block of one slot that carry no data but, \
-             for example, reference signals",
+            "number of resource elements in each resource block and slot that carry no data, for \
+             example because they carry reference signals",
         ),
         needed(
             "base_slots",

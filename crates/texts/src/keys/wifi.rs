@@ -8,7 +8,7 @@ use crate::table::{
 
 pub(crate) static FIXED_INDEX: Table = Table {
     name: "FixedIndex",
-    about: "A fixed rate, given by its index in the rate table of the standard.",
+    about: "A fixed rate, given by its index in the rate table of the Wi-Fi standard.",
     kind: Some("fixed"),
     keys: &[needed(
         "index",
@@ -105,7 +105,7 @@ static AIRTIME_LIMITS: Table = Table {
             TIME,
             r#""5 ms""#,
             "airtime limit of each station while the total airtime of the packets in the network \
-             card is at least the threshold",
+             card is at least `threshold`",
         ),
         usual(
             "high",
@@ -113,7 +113,7 @@ static AIRTIME_LIMITS: Table = Table {
             TIME,
             r#""12 ms""#,
             "airtime limit of each station while the total airtime of the packets in the network \
-             card is below the threshold",
+             card is below `threshold`",
         ),
         usual(
             "threshold",
@@ -159,15 +159,16 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "packets",
         AT_LEAST_ONE,
         "8192",
-        "maximum number of packets in all queues together; when this number is exceeded, packets \
-         of the longest queue are dropped",
+        "maximum number of packets in the queues of all stations together; when this number is \
+         exceeded, packets of the longest queue are dropped",
     ),
     usual(
         "queues",
         "queues",
         Form::Whole { least: 1, most: 65_536 },
         "4096",
-        "number of queues of a station; a hash selects the queue of each flow",
+        "number of queues that the access point keeps for each station; a hash selects the queue \
+         of each flow",
     ),
     usual(
         "quantum",
@@ -204,8 +205,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
 
 static DOWNLINK_FQ_CODEL: Table = Table {
     name: "DownlinkFqCodel",
-    about: "FQ-CoDel for each station; the access point serves one station after the other, with \
-        one frame for each.",
+    about: "FQ-CoDel for each station; the access point sends one frame to each station in turn.",
     kind: Some("fq_codel"),
     keys: FQ_CODEL_KEYS,
 };
@@ -228,7 +228,8 @@ static DOWNLINK_DUAL_PI2: Table = Table {
             "packets",
             AT_LEAST_ONE,
             "8192",
-            "maximum number of packets in all queues together; packets that do not fit are dropped",
+            "maximum number of packets in the queues of all stations together; packets that do not \
+             fit are dropped",
         ),
         DUAL_PI2_KEYS[0],
         DUAL_PI2_KEYS[1],
@@ -322,15 +323,14 @@ pub(crate) static INTERFERENCE: Table = Table {
             "mean_burst",
             "mean_burst_ns",
             TIME,
-            "mean duration of a transmission burst of \
-            the other network",
+            "mean duration of the interfering network's transmission bursts",
         ),
         needed(
             "share",
             "share_ppb",
             PPB,
-            "share of time during which the other network would transmit on an otherwise idle \
-             channel",
+            "share of time for which the interfering network would transmit if the channel were \
+             otherwise idle",
         ),
     ],
 };
@@ -417,8 +417,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether the sender, as in ns-3, sends a block ACK request after it has dropped \
-             packets that were already sent and have exceeded queue_time",
+            "whether the sender, as in ns-3, sends a block ACK request when transmitted packets \
+             exceed queue_time and are dropped",
         ),
         optional(
             "beacons",
@@ -438,7 +438,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "queue_time",
             "queue_time_ns",
             TIME,
-            "maximum waiting time of a packet in the queue, after which the packet is dropped",
+            "maximum waiting time of a packet in the queue, after which the packet is dropped; if \
+             absent, 500 ms",
         ),
         usual(
             "access_point",

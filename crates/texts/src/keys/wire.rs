@@ -10,7 +10,7 @@ use crate::table::{
 
 static DROP_TAIL: Table = Table {
     name: "DropTail",
-    about: "Drop-tail: packets that do not fit are dropped.",
+    about: "Drop-tail: packets that do not fit into the queue are dropped.",
     kind: Some("drop_tail"),
     keys: &[],
 };
@@ -24,7 +24,7 @@ static RED: Table = Table {
             "min",
             "min_bytes",
             BYTES,
-            "average queue length below which no packet is marked or dropped",
+            "average queue length below which RED neither marks nor drops packets",
         ),
         needed(
             "max",
@@ -53,8 +53,8 @@ static RED: Table = Table {
             "idle_packet",
             "idle_packet_ns",
             TIME,
-            "transmission time of a packet, which determines how fast the average queue length \
-             decays while the link is idle; if absent, the average does not decay",
+            "assumed transmission time of a packet; it determines how fast the average queue \
+             length decays while the link is idle; if absent, the average does not decay",
         ),
         ECN,
         usual(
@@ -107,13 +107,13 @@ static GILBERT_ELLIOTT_LOSS: Table = Table {
             "p",
             "p_ppb",
             PPB,
-            "probability, for each packet, that the state changes from good to bad",
+            "probability, for each packet, that the link changes from the good to the bad state",
         ),
         needed(
             "r",
             "r_ppb",
             PPB,
-            "probability, for each packet, that the state changes from bad to good",
+            "probability, for each packet, that the link changes from the bad to the good state",
         ),
         usual(
             "good",
@@ -141,13 +141,13 @@ static UNIFORM_JITTER: Table = Table {
 
 static NORMAL_JITTER: Table = Table {
     name: "NormalJitter",
-    about: "Normally distributed change of each packet's delay; the mean of the change is zero.",
+    about: "Normally distributed jitter with mean zero, added to each packet's delay.",
     kind: Some("normal"),
     keys: &[needed(
         "sigma",
         "sigma_ns",
         TIME,
-        "standard deviation of the random change of each packet's delay",
+        "standard deviation of the jitter that is added to each packet's delay",
     )],
 };
 
@@ -185,7 +185,7 @@ static BUNCHED_JITTER: Table = Table {
 
 static LATE_REORDER: Table = Table {
     name: "LateReorder",
-    about: "Some packets are delayed, so later packets overtake them.",
+    about: "Some packets get an extra delay, so later packets overtake them.",
     kind: Some("late"),
     keys: &[
         needed("share", "ppb", PPB, "probability that a packet is delayed"),
@@ -199,7 +199,12 @@ static EARLY_REORDER: Table = Table {
     about: "Some packets skip the delay of the link and overtake earlier packets, as in netem.",
     kind: Some("early"),
     keys: &[
-        needed("share", "ppb", PPB, "probability that a packet skips the delay of the link"),
+        needed(
+            "share",
+            "ppb",
+            PPB,
+            "probability that a packet skips the delay of the link and overtakes earlier packets",
+        ),
         REORDER_GAP,
     ],
 };
@@ -355,15 +360,15 @@ const LIGHT_AFTER: Key = optional(
     "light_after",
     "",
     TIME,
-    "idle time of the link after which the next packet begins a new burst, which is delayed like a \
-     packet train of light_trace or of a CellReplay folder; if absent, 10 ms",
+    "idle time of the link after which the next packet begins a new burst; packets of this burst \
+     are delayed like a packet train of light_trace or of a CellReplay folder; if absent, 10 ms",
 );
 const BUSY_DELAY: Key = optional(
     "busy_delay",
     "",
     TIME,
-    "one-way delay of a packet that arrives while a link with recorded packet trains (light_trace) \
-     is sending; if absent, the shortest base delay of the trains",
+    "one-way delay of a packet that arrives while the link is sending, for links with packet \
+     trains (light_trace); if absent, the shortest base delay of the trains",
 );
 const LIGHT_FIRST: Key = optional(
     "light_first",
@@ -435,11 +440,15 @@ const OUTAGES: Key = usual(
     "outages",
     OUTAGE_LIST,
     "[]",
-    "outages: periods in which the link does not \
-        work",
+    "outages: periods in which the link drops arriving packets or holds them in the queue",
 );
-const SCHEDULE: Key =
-    usual("schedule", "schedule", STEPS, "[]", "schedule of changes of the link at given times");
+const SCHEDULE: Key = usual(
+    "schedule",
+    "schedule",
+    STEPS,
+    "[]",
+    "changes of the link's rate, delay or random loss, each at a given time",
+);
 const TRANSITION: Key = usual(
     "transition",
     "transition",
@@ -524,8 +533,8 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
-         uplink is shifted by as many decibels as this value differs from the preset's value",
+        "mean signal to interference and noise ratio in the downlink of a cell; relative to the \
+         preset, the ratio in the uplink changes by as many decibels as the ratio in the downlink",
     ),
     optional(
         "speed",
@@ -569,8 +578,8 @@ const BACK: &[Key] = &[optional(
     "reverse",
     "",
     Form::Table(&LINK_STAGE),
-    "settings of the other direction of a wire that is chained with a cell or a Wi-Fi channel; \
-     if absent, the other direction has the same delay, an unlimited rate and an unlimited queue",
+    "settings of a chained wire in the direction from the user to the server; if absent, this \
+     direction has the delay of the other direction, an unlimited rate and an unlimited queue",
 )];
 
 /// Keys of a link as a whole.

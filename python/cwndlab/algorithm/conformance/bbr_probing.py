@@ -52,7 +52,7 @@ ProbeBW_DOWN, so the inflight bound cannot be observed.
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
-    """Return link events that drop packets for a limited time, by default for one round trip."""
+    """Return changes of a link: `share` is the loss from `at_s` on for `length_s`, then 0 %."""
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 
@@ -101,8 +101,8 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
     wanted = (
-        "smallest window in the ProbeBW_UP after the one with losses, in BDP (at least 1 if no "
-        "inflight bound is set)"
+        "smallest window in the next ProbeBW_UP, in BDP (below 1 only if the losses set an "
+        "inflight bound)"
     )
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
@@ -122,7 +122,10 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP and any inflight bound."""
+    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP.
+
+    If an inflight bound is set, inflight must also have fallen to 85 % of this bound.
+    """
     run = bench.run("4 s")
     down = run.stay(DOWN)
     yield within("pacing gain of ProbeBW_DOWN (0.9 expected)", _gain(run, down), 0.88, 0.92)
@@ -143,7 +146,8 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
     wanted = (
-        "data in flight when the ProbeBW_DOWN after the losses ends, relative to the inflight bound"
+        "data in flight at the end of the first ProbeBW_DOWN after the losses, relative to the "
+        "inflight bound"
     )
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
@@ -159,7 +163,10 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
         raise NotReachedError(msg)
     flight = run.column("inflight_pkts", down.begin_s, down.end_s)
     yield within(
-        "smallest amount of data in flight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3
+        "smallest amount of data in flight in ProbeBW_DOWN, in BDP",
+        float(flight.min()) / bdp_pkts(8.6),
+        1.05,
+        3,
     )
     yield within("duration of ProbeBW_DOWN", down.length_s, 1.2, 3.1, "s")
     yield follows("ProbeBW_REFILL follows ProbeBW_DOWN", run.next_phase(down), REFILL)
@@ -258,7 +265,7 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def policer(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 17: a token bucket policer limits the rate."""
+    """Test case 17: a token bucket policer limits the rate to a tenth of the link rate."""
     run = bench.run("20 s", {"rate": "100 Mbit/s", "police": "10 Mbit/s, 50 kB"})
     policed = [t_s for t_s, event in run.events if event == "policed"]
     early = [t_s for t_s in policed if t_s < 1.0]
@@ -268,7 +275,7 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
     yield within("loss rate in the second half of the run", share, 0, 4, "%")
     moved = run.rate_mbit_s(10, 19.9)
     yield within(
-        "rate in the second half of the run, relative to the policer's rate",
+        "rate of acknowledged data in the second half of the run, relative to the policer's rate",
         moved / payload_mbit_s(),
         0.75,
         1.02,
@@ -282,7 +289,8 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
             loose.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
     lowered = min(tight) / max(loose) if tight and loose else 1.0
     yield within(
-        "lowest pacing rate in ProbeBW_CRUISE, relative to the highest in ProbeBW_REFILL",
+        "lowest pacing rate in ProbeBW_DOWN and ProbeBW_CRUISE, relative to the highest in "
+        "ProbeBW_REFILL",
         lowered,
         0.2,
         0.85,
@@ -317,7 +325,10 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     down = run.stay(DOWN, after=second.end_s - 0.001)
     lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
     yield within(
-        "window in ProbeBW_DOWN, relative to the window in ProbeBW_UP", lowered / bound, 0.6, 0.98
+        "window at the start of ProbeBW_DOWN, relative to the largest window in ProbeBW_UP",
+        lowered / bound,
+        0.6,
+        0.98,
     )
     cruise = run.stay(CRUISE, after=down.begin_s)
     # Until the losses are repaired, the window may be below the bound.

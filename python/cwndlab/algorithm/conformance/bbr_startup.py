@@ -49,13 +49,13 @@ def us(t_s: float) -> str:
 
 
 def pacing(run: Observation, begin_s: float, end_s: float) -> float:
-    """Return the median pacing rate in a time window of a run."""
+    """Return the median pacing rate, in Mbit/s, in a time window of a run."""
     rates = run.column("pacing_rate_mbit_s", begin_s, end_s)
     return float(sorted(rates)[len(rates) // 2])
 
 
 def bandwidth(run: Observation, cruise_after_s: float) -> float:
-    """Return the bandwidth estimate in the first ProbeBW_CRUISE that begins after a given time."""
+    """Return the bandwidth estimate, in Mbit/s, in the first ProbeBW_CRUISE after a given time."""
     stay = run.stay(CRUISE, after=cruise_after_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN
 
@@ -74,7 +74,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     for _, rate in ends:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
     yield within(
-        "round trips in Startup with bandwidth growth below 25 %",
+        "round trips at the end of Startup in which the bandwidth grows by less than 25 %",
         plateau,
         3,
         3,
@@ -82,7 +82,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     )
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
     yield CaseCheck(
-        "Drain lasts more than half an RTT (its pacing rate is below the bandwidth)",
+        "Drain lasts more than half an RTT (its pacing gain should be 0.5)",
         drain.length_s > RTT_S / 2,
         f"{drain.length_s * 1000:.0f} ms",
     )
@@ -178,7 +178,7 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
     yield CaseCheck("ProbeRTT is skipped", not probes, f"entered {len(probes)} times")
     resumed = run.rate_mbit_s(9.8, 10.8)
     yield within(
-        "rate after the idle time, relative to the link rate",
+        "rate of acknowledged data after the idle time, relative to the link rate",
         resumed / payload_mbit_s(),
         0.9,
         1.05,
@@ -246,7 +246,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 14: BBR uses the whole link on a path whose BDP is a seventh of a packet."""
+    """Test case 14: BBR uses the whole link on a path whose BDP is a sixth of a packet."""
     rate = 1.0
     link = {"rate": f"{rate} Mbit/s", "delay": "1 ms", "queue": "50 packets"}
     run = bench.run("12 s", link)

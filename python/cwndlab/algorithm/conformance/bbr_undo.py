@@ -49,7 +49,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 19: BBR undoes a spurious timeout, which a pause of the link for 450 ms caused."""
+    """Test case 19: BBR undoes a spurious timeout that a 450 ms pause of the link causes."""
     up = first_up(bench)
     at_s = up.begin_s + RTT_S / 2
     hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]

@@ -116,7 +116,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the stay in a phase that includes the time `t_s`.
+        """Return the stay that includes the time `t_s`; it must be in one of `phases`.
 
         Raises:
             NotReachedError: the phase at this time is not one of `phases`.
@@ -168,7 +168,7 @@ class Observation:
         return moved * 8 / (end_s - begin_s) / 1e6
 
     def round_ends(self, begin_s: float, end_s: float) -> Iterator[float]:
-        """Yield the end of each packet-timed round trip in a time window."""
+        """Yield the end time, in seconds, of each packet-timed round trip in a time window."""
         t_s, una, nxt = (self._acks[name] for name in ("t_s", "snd_una", "snd_nxt"))
         inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
         until: int | None = None
@@ -211,7 +211,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link `LINK`; values in `link` override `LINK`'s."""
+        """Run one connection over the link `LINK`; keys in `link` override keys of `LINK`."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,

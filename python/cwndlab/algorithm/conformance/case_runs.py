@@ -117,7 +117,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Executes runs on a stock kernel in a virtual machine, where runs are deterministic."""
+    """Executes runs on a stock kernel in a virtual machine; equal seeds lead to equal results."""
 
     attempts = 3
 

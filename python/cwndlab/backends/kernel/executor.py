@@ -52,7 +52,7 @@ class _Names(Protocol):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the kernel's names for the algorithms that cwndlab loads into the kernel."""
+        """Map names of algorithms in the scenario to names of loaded algorithms in the kernel."""
 
 
 class _EventLog(Protocol):
@@ -220,7 +220,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return the text by which commands that wait for the kernel name the study that uses it."""
+    """Return this command line and process ID, shown by commands that wait for the kernel."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

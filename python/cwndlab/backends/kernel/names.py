@@ -47,7 +47,7 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
 
 
 class KernelNames(AbstractContextManager["KernelNames"]):
-    """Loads into the kernel the algorithms that runs need, and finally unloads them."""
+    """Loads algorithms that runs need but the kernel lacks; `close` unloads them."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
         """Create the loader.
@@ -121,7 +121,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded until the end of the program that `exec` starts."""
+        """Keep the algorithms loaded after `exec`, until the program that replaces cwndlab ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -27,7 +27,7 @@ def helper_path() -> Path | None:
 
 
 def obstacles_to_runs() -> list[tuple[str, str]]:
-    """Return all reasons why runs on this kernel are not possible, each with a remedy."""
+    """Return why runs on this kernel are impossible, with a remedy; [] if they are possible."""
     if sys.platform != "linux":
         return [("this machine does not run Linux", "use the simulator")]
     path = helper_path()
@@ -61,10 +61,11 @@ def require_runs() -> None:
 
 
 def require_helper() -> Path:
-    """Return the path of the helper's program.
+    """Return the path of the helper program.
 
     Raises:
-        KernelRunError: the helper has not been built; the message states the remedy.
+        KernelRunError: the helper has not been built, or this machine does not run Linux; the
+            message states the remedy.
     """
     if sys.platform != "linux":
         msg = "runs on the kernel need Linux; use the simulator instead (--backend sim)"
@@ -79,7 +80,7 @@ def require_helper() -> Path:
 class RunsHelper(AbstractContextManager["RunsHelper"]):
     """A running helper process.
 
-    When cwndlab ends, the helper process ends and removes what it has created.
+    When cwndlab ends, the helper process ends, and with it the namespaces that it has created.
     """
 
     def __init__(self) -> None:

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 _RECEIVER = "reno"
-"""Algorithm of the receiver. Its calls are not recorded, because the receiver sends no data."""
+"""Algorithm of the receiver. Calls to its hooks are not recorded: the receiver sends no data."""
 
 
 class RecordingExecutor(KernelExecutor):
     """An executor for runs with one flow; it records calls to hooks of the sender's algorithm."""
 
     def __init__(self, algorithm: str) -> None:
-        """Create an executor for an algorithm that is given by its name or its file."""
+        """Create an executor that records `algorithm`, given by its name or its file."""
         super().__init__()
         self._algorithm = algorithm
         self.calls = pl.DataFrame()
-        """Calls to hooks of the sender's algorithm in the last run, as a table of `call_table`."""
+        """Calls to hooks of the sender's algorithm in the last run; format: see `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""
@@ -104,7 +104,7 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Set the receiver's algorithm to `reno`; return the scenario and the sender's settings."""
+    """Return a copy of the scenario whose receiver uses `reno`, and the flow's sender."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]
@@ -126,7 +126,7 @@ def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
 
 
 def phases_of(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the changes of the reported phase as a table with the columns `t_s` and `phase`."""
+    """Return the time `t_s` and the new `phase` of each change of the algorithm's phase."""
     reported = calls.filter(pl.col("phase") > 0)
     return reported.filter(pl.col("phase") != pl.col("phase").shift(1).fill_null(0)).select(
         "t_s", "phase"

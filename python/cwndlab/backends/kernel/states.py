@@ -1,4 +1,4 @@
-"""Read the helper process's records of `TCP_INFO` for both ends of each flow of a run."""
+"""Read the `TCP_INFO` values that the helper process recorded at both ends of each flow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NS_PER_S = 10**9
 
 
 def state_table(run: str, records: bytes) -> pl.DataFrame | None:
-    """Return the table `tcp_info` of a run, or None if the helper process recorded none."""
+    """Return the table `tcp_info` of a run, or None if the helper process has no records."""
     at_ns: dict[tuple[int, int], list[int]] = {}
     answers_of: dict[tuple[int, int], list[bytes]] = {}
     for at, flow, end, answer in _read(records):

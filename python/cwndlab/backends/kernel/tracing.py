@@ -124,7 +124,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Where the table of flows lacks a number of timeouts or recoveries, insert the count."""
+    """Insert traced numbers of timeouts and recoveries where the table of flows has none."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):

@@ -38,7 +38,7 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Move to the data of a Debian package; the data are the third member of this `ar` archive."""
+    """Seek to the content of the member `data.tar` in a Debian package, an `ar` archive."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)

@@ -1,4 +1,4 @@
-"""Execute runs on a stock kernel in virtual machines, in parallel on all processor cores."""
+"""Execute runs on a stock kernel in virtual machines, by default one per processor core."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Asked(Protocol):
     """Interface of a virtual machine that answers requests."""
 
     def run(self, request: dict[str, Any], programs: list[KernelProgram], /) -> dict[str, bytes]:
-        """Execute a request and return the files that it produced."""
+        """Load `programs`, execute the request, and return the output files by their names."""
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
@@ -112,7 +112,7 @@ class GuestNames(KernelNames):
     """Finds the kernel names of a scenario's algorithms, and collects the algorithms to load."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
-        """Create an object that finds names in `kernel`.
+        """Create an object that finds the names of algorithms in `kernel`.
 
         If `may_fall_back` is set and the kernel lacks an algorithm, cwndlab's implementation is
         used.
@@ -120,7 +120,7 @@ class GuestNames(KernelNames):
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
-        """Maps names in the kernel to the algorithms that are loaded for runs."""
+        """Algorithms that runs load, by their names in the kernel."""
 
     def _is_ours(self, asked: str) -> bool:
         if asked.startswith(OURS):

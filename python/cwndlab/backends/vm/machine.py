@@ -1,4 +1,4 @@
-"""Boot each kernel once in a virtual machine, save this state, and start every run from it."""
+"""Boot a kernel once in a virtual machine, save its state, and start every run from it."""
 
 from __future__ import annotations
 
@@ -106,10 +106,11 @@ class VirtualMachine:
     """A virtual machine with a booted kernel; every run starts from the same saved state."""
 
     def __init__(self, kernel: StockKernel) -> None:
-        """Boot the virtual machine, unless a saved state exists.
+        """Boot the kernel in a virtual machine and save its state, unless a saved state exists.
 
         Raises:
-            KernelRunError: a required program is missing, or the virtual machine does not boot.
+            KernelRunError: a required program is missing, the kernel's files are damaged, or the
+                virtual machine does not boot.
         """
         require_machines()
         self.is_closed = False
@@ -288,14 +289,14 @@ def obstacle_to_loading(kernel: StockKernel) -> str | None:
     if (lacking := kernel.obstacle_to_bpf()) is not None:
         return lacking
     if (loader := loader_path()) is None:
-        return f"cwndlab's helper program for loading has not been built ({HELPER_REMEDY})"
+        return f"cwndlab's program that loads algorithms has not been built ({HELPER_REMEDY})"
     if not _is_static(loader):
         return f"{loader} needs shared libraries, which a virtual machine lacks ({REMEDY})"
     return None
 
 
 def _guest_files(release: str, kernel: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the programs and kernel modules of the virtual machine's file system."""
+    """Map the path of each file of the virtual machine's file system to the file's content."""
     programs = {
         "bin/busybox": shutil.which("busybox") or "",
         "bin/cwndlab-testbed": str(helper_path()),
@@ -317,12 +318,12 @@ def _guest_files(release: str, kernel: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _is_ready(console: IO[bytes]) -> bool:
-    """Return whether the guest has booted and its first run has succeeded."""
+    """Return whether the guest has booted and completed the run of `_warm_up`."""
     return '"answer":"ran"' in _text(console).partition("ready: ")[2]
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files that the virtual machine has written, as one archive, to its disk."""
+    """Map file names to contents; the virtual machine wrote the files to its disk as an archive."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -333,7 +334,7 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name; unlike a file of `tempfile`, it can get a name later."""
+    """Create a file without a name; unlike a `TemporaryFile`, it can get a name later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import subprocess
 
 OPTIONS = ("-qmp", "stdio")
-"""Options of QEMU with which a monitor uses standard input and output."""
+"""Options with which QEMU's monitor uses QEMU's standard input and output."""
 _LOOK_AGAIN_S = 0.05
 
 

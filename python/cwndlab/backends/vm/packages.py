@@ -124,7 +124,10 @@ class StockKernel:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder while cwndlab writes to it; the lock ends even if cwndlab is killed."""
+        """Lock the kernel's folder, so that no other process of cwndlab writes to it.
+
+        The lock ends even if cwndlab is killed.
+        """
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -222,8 +225,8 @@ def download(version: str) -> StockKernel:
     for tool in ("apt-cache", "apt-get"):
         if not shutil.which(tool):
             msg = (
-                f"{tool} is not installed; download a Debian package, then run: "
-                "cwndlab kernel add FILE.deb"
+                f"{tool} is not installed; download the kernel's Debian package by hand, then "
+                "run: cwndlab kernel add FILE.deb"
             )
             raise KernelRunError(msg)
     pattern = re.compile(rf"linux-image-({re.escape(version)}(?!\d)[^ ]*?-amd64)")

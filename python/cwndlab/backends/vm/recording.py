@@ -1,4 +1,4 @@
-"""Execute runs on a stock kernel in a virtual machine; record the calls of algorithms' hooks."""
+"""Execute runs in a virtual machine, and record each call to hooks of the sender's algorithm."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RecordingVmExecutor(KernelExecutor):
         self._algorithm = algorithm
         self._machine = VirtualMachine(kernel)
         self.calls = pl.DataFrame()
-        """Calls to hooks of the sender's algorithm in the last run, as a table of `call_table`."""
+        """Calls to hooks of the sender's algorithm in the last run, as returned by `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Execute all tasks one after the other."""
@@ -57,7 +57,7 @@ class RecordingVmExecutor(KernelExecutor):
 
 
 class _RecordingGuest:
-    """A helper that executes a run and records each call to hooks of the sender's algorithm."""
+    """Executes a run in a virtual machine, and keeps the recorded calls in `calls`."""
 
     def __init__(self, machine: VirtualMachine, kernel: StockKernel, algorithm: str) -> None:
         self._machine = machine

@@ -1,4 +1,4 @@
-"""Pack the input of a virtual machine: a request, and the algorithms of a run as BPF programs."""
+"""Pack the input of a run in a virtual machine: the request, and the algorithms in BPF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminal chart of an algorithm's congestion window over time, with its phases below."""
+"""Terminal chart of the congestion window over time, with the algorithm's phases below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def window_chart(page: Page) -> list[str]:
-    """Return the chart as lines of text; a letter below each column shows the phase then."""
+    """Return the lines of the chart; a symbol below each column shows the phase at that time."""
     times = page.samples["t_s"].to_numpy()
     values = page.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     lines = line_chart(times, values, "cwnd, packets", page.duration_s)
@@ -32,7 +32,7 @@ def window_chart(page: Page) -> list[str]:
 
 
 def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
-    """Return a letter for each phase: the first letter of its name that no earlier phase uses."""
+    """Return a symbol for each phase: a dot for phase 0, else an unused letter of its name."""
     symbols: dict[int, str] = {}
     for number, name in enumerate(phases):
         if number == 0:

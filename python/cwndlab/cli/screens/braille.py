@@ -20,7 +20,7 @@ class Canvas:
         self.columns, self.rows = width * DOTS_ACROSS, height * DOTS_DOWN
 
     def draw(self, column: int, low: int, high: int, owner: int = 0) -> None:
-        """Set the dots of a column from row `low` to row `high`; row 0 is at the bottom."""
+        """Draw dots `low` to `high` of a column of dots for curve `owner`; dot 0 is the lowest."""
         for row in range(low, high + 1):
             down = self.rows - 1 - row
             place = down // DOTS_DOWN, column // DOTS_ACROSS
@@ -28,11 +28,11 @@ class Canvas:
             self._owners[place] = owner
 
     def text(self, row: int) -> str:
-        """Return the characters of a row; row 0 is at the top."""
+        """Return a row of characters as text; row 0 is at the top."""
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return, for each character of a row, the index of the last curve there; -1 if none."""
+        """Return, for each character of a row, the curve drawn last in it; -1 if it is empty."""
         return [int(owner) for owner in self._owners[row]]
 
 

@@ -33,7 +33,8 @@ _NARROW, _NARROWEST = 100, 78
 a terminal narrower than `_NARROWEST`, cells may also be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns whose cells are never wrapped in a table of at most `_FITTING` columns."""
+"""Columns whose cells are not wrapped, if the table has at most `_FITTING` columns and the terminal
+is at least `_NARROWEST` wide."""
 _FITTING = 4
 
 

@@ -1,4 +1,4 @@
-"""Terminal output of a decision, which is printed below the table of a comparison."""
+"""Terminal output of a decision on the best algorithm, printed below the comparison table."""
 
 from rich.table import Table
 from rich.text import Text
@@ -10,7 +10,7 @@ from cwndlab.text.wording import percent
 
 
 def terminal_decision(decision: Decision) -> list[Text | Table]:
-    """Return the headline of a decision, its explanation, and a table of probabilities."""
+    """Return a decision's headline and explanation, and a table of how certain the decision is."""
     lines: list[Text | Table] = [Text(headline(decision), style="bold")]
     lines += [Text(sentence) for sentence in sentences(decision)]
     if decision.best and not decision.is_alone:
@@ -29,7 +29,7 @@ def _certainty(decision: Decision) -> Table:
 
 
 def terminal_settings(answers: Answers) -> Table:
-    """Return a table of how much worse each algorithm is than the best one, in each setting."""
+    """Return a table: each algorithm's loss of utility against the best, per network setting."""
     names = [each.name for each in answers.together.entrants]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("percentage worse than the best", no_wrap=True)

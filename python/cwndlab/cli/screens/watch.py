@@ -50,7 +50,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
 
 
 def plain_line(watch: Watch) -> str:
-    """Return one line of text with the state of the transfers in the last interval."""
+    """Return a line: interface rates, and rate, RTT, cwnd and retransmissions of each transfer."""
     interface = watch.interface()
     parts = []
     if interface is not None and interface.moments:
@@ -70,7 +70,9 @@ def plain_line(watch: Watch) -> str:
 
 def _head(interface: Track | None, width: int) -> Text:
     if interface is None or not interface.moments:
-        return Text("this interface does not exist, or it has carried no traffic yet", style="dim")
+        return Text(
+            "no statistics of the network interface; `ip link` lists the interfaces", style="dim"
+        )
     last = interface.moments[-1]
     dropped = sum(moment.lost_pkts for moment in interface.moments)
     line = Text(f"{interface.name}", style="bold")

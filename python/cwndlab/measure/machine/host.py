@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe_host() -> dict[str, Any]:
-    """Return the kernel, algorithms, buffer sizes and queueing discipline of this computer."""
+    """Return kernel, congestion control, TCP buffer sizes and default qdisc of this computer."""
 
     def read(name: str) -> str | None:
         with contextlib.suppress(OSError):

@@ -19,7 +19,7 @@ _IPV4_MAPPED = "::ffff:"
 
 
 def interface_of(connection: socket.socket) -> str | None:
-    """Return the name of the interface through which a connected socket sends packets."""
+    """Return the interface through which a connected socket sends packets; None if unknown."""
     index = netlink.interface_to(connection.getpeername()[0].removeprefix(_IPV4_MAPPED))
     with contextlib.suppress(OSError):
         return None if index is None else socket.if_indextoname(index)
@@ -44,7 +44,7 @@ def is_up(name: str) -> bool:
 
 
 def offloads(name: str) -> list[str]:
-    """Return the active offloads, which make captured packets larger than packets on the wire."""
+    """Return the active offloads among TSO, GSO, GRO and LRO, which enlarge captured packets."""
     found = [offload for offload, code in _OFFLOADS.items() if _ethtool(name, code)]
     if (_ethtool(name, _FLAGS) or 0) & _LARGE_RECEIVE:
         found.append("lro")

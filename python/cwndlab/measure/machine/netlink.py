@@ -69,7 +69,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
 
 
 def attributes(content: bytes) -> Attributes:
-    """Parse `content`, the attributes of a netlink message."""
+    """Return the attributes of a netlink message, keyed by attribute type."""
     found = {}
     while len(content) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(content)
@@ -126,7 +126,7 @@ def links() -> list[dict[str, Any]]:
 
 
 def qdisc_limit_pkts(index: int) -> int | None:
-    """Return the packet limit of an interface's root queue, or None if the limit is unknown."""
+    """Return the packet limit of an interface's root qdisc; None if the limit is unknown."""
     head = _QDISC.pack(0, index, 0, _ROOT, 0)
     try:
         for answer in ask(socket.NETLINK_ROUTE, _GET_QDISC, head, is_dump=True):

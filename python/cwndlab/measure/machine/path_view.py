@@ -71,7 +71,7 @@ def save_syns(listener: socket.socket) -> None:
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """Return the SYN packet of a connection; None if the kernel did not save the packet."""
+    """Return the fields of a connection's SYN (see `read_syn`); None if the kernel saved no SYN."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -242,7 +242,7 @@ def _in_handshake(
 def too_quick(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
 ) -> list[str]:
-    """Return evidence that data are acknowledged faster than the minimum round-trip time."""
+    """Return evidence that TCP measures a much shorter round-trip time than the applications."""
     evidence = []
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")

@@ -40,7 +40,7 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
     """Return the user as whom the server runs: `name`, else sudo's caller, else "nobody".
 
     Raises:
-        PrivilegeError: the user does not exist, or is root.
+        PrivilegeError: the user does not exist, or `name` is root.
     """
     wanted = name or os.environ.get("SUDO_USER") or "nobody"
     try:
@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may also use algorithms that unprivileged users may not use."""
+    """Return whether this thread may use every algorithm, because it has CAP_NET_ADMIN."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

@@ -71,14 +71,14 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 
 
 class RadioSource(Protocol):
-    """A program or a log file that reports the current state of the radio."""
+    """A modem or a Wi-Fi card whose current radio state a program reports."""
 
     def read(self) -> RadioReading | None:
         """Return the current state of the radio; None if the state is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
-    """Return all available sources of radio readings for an interface."""
+    """Return the modem or Wi-Fi card of an interface, if a program reports its radio state."""
     found: list[RadioSource] = []
     if interface is None:
         return found
@@ -95,7 +95,7 @@ class Modem:
     """A modem that ModemManager controls."""
 
     def __init__(self, path: str) -> None:
-        """Create an object for the modem that has this path on D-Bus."""
+        """Use the modem at a D-Bus path, and ask it to measure its signal once a second."""
         self._path = path
         # Without this setting, a modem may measure its signal only rarely.
         _output("mmcli", "-m", path, "--signal-setup=1")
@@ -117,14 +117,14 @@ class WirelessCard:
         self._interface = interface
 
     def read(self) -> RadioReading | None:
-        """Return the state of the Wi-Fi card, as `iw` reports it."""
+        """Return the card's state that `iw` reports; None if the card is not connected."""
         return read_iw(_output("iw", "dev", self._interface, "link"))
 
 
 def read_modem(
     state: str, signal: str = "", cells: str = "", place: str = ""
 ) -> RadioReading | None:
-    """Parse the JSON that `mmcli` prints about a modem, its signal, cells and location."""
+    """Parse what `mmcli` prints about a modem, its signal, cells and location; None if empty."""
     modem = _json(state)
     if not modem:
         return None
@@ -143,7 +143,7 @@ def read_modem(
 
 
 def read_iw(text: str) -> RadioReading | None:
-    """Parse the text that `iw dev NAME link` prints."""
+    """Parse the output of `iw dev NAME link`; return None if the card is not connected."""
     cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
     if cell is None:
         return None
@@ -203,7 +203,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """Return each change of technology that a source reported: time, old and new technology."""
+    """Return each technology change that a source reported: time in s, old and new technology."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):

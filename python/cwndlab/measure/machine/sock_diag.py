@@ -1,4 +1,4 @@
-"""List all TCP connections of this computer, each with its TCP_INFO (sock_diag(7))."""
+"""List the established TCP connections of this computer with their TCP_INFO (sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def connections() -> list[Connection]:
 
 
 def read(answer: bytes) -> Connection | None:
-    """Return the connection that a message describes; None if the message has no TCP_INFO."""
+    """Parse a sock_diag message about one connection; None if it contains no TCP_INFO."""
     if len(answer) < _ATTRIBUTES_AT:
         return None
     attributes = netlink.attributes(answer[_ATTRIBUTES_AT:])

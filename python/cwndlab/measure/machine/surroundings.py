@@ -73,7 +73,7 @@ class Surroundings:
             thread.join()
 
     def radio(self, began_ns: int) -> list[dict[str, Any]]:
-        """Return the readings of the radio, with times relative to the start of the run."""
+        """Return the radio readings; their times are in seconds since the start of the run."""
         readings = [((at_ns - began_ns) / _NS_PER_S, row) for at_ns, row in self._readings]
         if self._log is not None:
             began_s = began_ns / _NS_PER_S
@@ -82,7 +82,7 @@ class Surroundings:
         return [{"t_s": t_s, **row} for t_s, row in sorted(readings, key=lambda each: each[0])]
 
     def radio_frame(self, key: str, began_ns: int) -> pl.DataFrame:
-        """Return the readings of the radio as a table."""
+        """Return the radio readings of the run `key` as a table."""
         rows = [{"run": key, **row} for row in self.radio(began_ns)]
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 

@@ -1,1 +1,1 @@
-"""Conduct trials, which switch between two algorithms and watch users' connections."""
+"""Conduct trials: alternate between two algorithms, and measure the connections of users."""

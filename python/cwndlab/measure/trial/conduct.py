@@ -48,7 +48,7 @@ class Step:
     block: int
     algorithm: str
     duration_s: float
-    """Duration of the step in seconds, including the wash-out, whose measurements are ignored."""
+    """Duration of the step in seconds, including the unmeasured time at its start (wash-out)."""
     is_return: bool = False
     """True if the step returns to the baseline, to check whether the challenger did harm."""
     drain_s: float = 0.0
@@ -62,7 +62,7 @@ class Tried:
 
     outcome: PeriodOutcome
     suspicion: str | None
-    """The harm that ended the step early; None if the step was complete."""
+    """Description of the suspected harm that ended the step early; None if it was complete."""
     passed_s: float
     """Time in seconds that the step lasted, including the wash-out."""
 
@@ -71,7 +71,7 @@ class TrialNetwork(Protocol):
     """A network on which the periods of a trial can be measured."""
 
     def measure(self, step: Step, alarm: Alarm) -> Tried:
-        """Use the algorithm of a step for the step's duration, or until it harms users."""
+        """Measure a step with its algorithm, for its duration or until `alarm` reports harm."""
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:

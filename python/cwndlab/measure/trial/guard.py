@@ -42,10 +42,11 @@ class Guardrails:
     goodput_ratio: float = 0.4
     """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
-    """Largest allowed increase in the share of retransmitted segments, in percentage points."""
+    """Largest allowed increase over the baseline's share of retransmitted segments, in percentage
+    points."""
 
     def scaled(self, share: float) -> Guardrails:
-        """Return limits scaled by `share`: stricter if it is below 1, looser if it is above 1."""
+        """Return stricter limits if `share` is below 1, and looser limits if it is above 1."""
         return Guardrails(
             self.rtt_ratio * share, self.goodput_ratio / share, self.retransmitted_points * share
         )
@@ -55,7 +56,7 @@ class Guard:
     """Compares the outcome of a period with the outcomes of the baseline's periods."""
 
     def __init__(self, limits: Guardrails, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Create an object that applies `limits` to each period; `now_s` is a clock."""
+        """Create a guard that applies `limits`; `now_s` returns the current time in seconds."""
         self._limits = limits
         self._suspicion = limits.scaled(_SUSPICION)
         self._now_s = now_s
@@ -76,7 +77,7 @@ class Guard:
         return found if now_s - self._since_s >= LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Describe how a period is worse than `baseline` by more than a limit; None if not."""
+        """Describe the harm if `now` is worse than `baseline` by more than a limit; else None."""
         return _harm(now, baseline, self._limits)
 
     def suspicion_of_period(

@@ -64,7 +64,7 @@ class PeriodLog:
     """File to which a trial appends one line at the end of each period."""
 
     def __init__(self, path: Path) -> None:
-        """Use the log at `path`; create the file if it does not exist."""
+        """Use the log at `path`; `append` creates the file if it does not exist."""
         self._path = path
 
     def read(self) -> list[MeasuredPeriod]:

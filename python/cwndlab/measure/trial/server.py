@@ -1,4 +1,4 @@
-"""Measure periods of a trial: change the server's algorithm, and watch the connections."""
+"""Measure the periods of a trial: change the server's algorithm, and observe its connections."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Create an object that changes the algorithm with `switch`.
-
-        The wash-out after each change is not measured.
-        """
+        """Change algorithms with `switch`; measure only from `washout_s` after each change."""
         self._switch = switch
         self._goal = goal
         self._washout_s = washout_s

@@ -25,7 +25,7 @@ _KEPT = {"via", "dev", "src"}
 
 
 class SettingError(CwndlabError):
-    """A setting of this computer cannot be read or changed."""
+    """The congestion control setting of this computer cannot be read or changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Route:
     prefix: str
     """Destination of the route, in the form in which `ip route` prints it."""
     words: tuple[str, ...]
-    """Words that follow the prefix in the output of `ip route`, except the congestion control."""
+    """Words of the route after the prefix, as `ip route` prints them; without option `congctl`."""
     before: str | None
     """The route before the trial, as one line of `ip route`; None if there was none."""
 
@@ -91,7 +91,7 @@ class Route:
         }
 
     def has_peer(self, address: str) -> bool:
-        """Return whether a connection to this address uses the route."""
+        """Return whether the address is in the route's prefix; always true for `default`."""
         if self.prefix == "default":
             return True
         host = ipaddress.ip_address(address.partition("%")[0])
@@ -132,7 +132,7 @@ class Default:
 
 
 def setting_of(document: dict[str, Any]) -> Route | Default:
-    """Create a setting from the dictionary that `to_json` returned."""
+    """Recreate a `Route` or a `Default` from the dictionary that its `to_json` returned."""
     if document["kind"] == "sysctl":
         return Default(document["before"])
     return Route(document["prefix"], tuple(document["words"]), document["before"])

@@ -22,7 +22,7 @@ LEAST_BYTES = 50_000
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """A connection in a period: its first and last sample of counters, and its RTTs."""
+    """A connection in a period: its TCP_INFO counters at start and end, and its RTT samples."""
 
     first: dict[str, int]
     last: dict[str, int]
@@ -57,7 +57,7 @@ class PeriodTraffic:
     """
 
     def __init__(self, algorithm: str, has_peer: Callable[[str], bool], goal: Goal) -> None:
-        """Count only connections to peers for which `has_peer` returns true."""
+        """Measure connections that use `algorithm` and for whose peers `has_peer` returns true."""
         self._algorithm = algorithm
         self._has_peer = has_peer
         self._goal = goal

@@ -30,11 +30,12 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Maximum time in seconds until the original setting is restored after a trial was killed."""
+"""Time in seconds for which a new trial waits for the lock. If the previous trial was killed, its
+separate process may hold the lock until it has restored the setting."""
 
 
 class Switch:
-    """Asks a separate process to change the setting that chooses congestion control."""
+    """Asks a separate process to change the congestion control setting (a route or the default)."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
         """Use the separate process `keeper` to change `setting`."""
@@ -81,7 +82,10 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
         )
         try:
             if keeper.stdout is None or keeper.stdout.read(1) != _READY:
-                msg = "the process that changes the setting did not start; no setting was changed"
+                msg = (
+                    "the process that changes the congestion control did not start; "
+                    "nothing was changed"
+                )
                 raise SettingError(msg)
             _keep(setting)
             yield Switch(setting, keeper)
@@ -166,7 +170,7 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Until the trial ends, apply each setting on request; then restore the original setting."""
+    """Set each algorithm that the trial requests; restore the original setting when it ends."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the trial was killed already
@@ -178,7 +182,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Change the setting; return an error message, or "" on success."""
+    """Set `algorithm` for new connections; return an error message, or "" on success."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

@@ -10,7 +10,7 @@ from cwndlab.measure.wire.known_servers import KnownServers, OtherServerError
 
 
 class ServerUnreachableError(CwndlabError):
-    """The server does not answer at the address that the user gave."""
+    """The address that the user gave is malformed, or no server answers there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Address:
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare the server's fingerprint with the expected fingerprint.
+        """Compare the server's fingerprint with the one from the user or else the stored one.
 
         Raises:
-            OtherServerError: the fingerprint differs.
+            OtherServerError: the fingerprints differ, or the stored one cannot be read.
         """
         if self.fingerprint is None:
             if self.known is not None:

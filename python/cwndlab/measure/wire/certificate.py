@@ -26,12 +26,11 @@ class CertificateError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """The certificate of a server, with its fingerprint."""
+    """TLS context of a server, and the hash of its certificate."""
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate; the keys of the HMACs are derived from this hash and the
-    token."""
+    """SHA-256 of the certificate; with the token, it yields the keys of the messages' HMACs."""
 
     @property
     def fingerprint(self) -> str:
@@ -111,7 +110,7 @@ def read_certificate(path: Path) -> ServerCertificate:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a TLS 1.3 context that accepts every certificate; clients check its fingerprint."""
+    """Return a TLS 1.3 context that accepts every certificate; the caller checks fingerprints."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

@@ -40,7 +40,7 @@ _NS_PER_S = 10**9
 
 
 class TransferFailedError(CwndlabError):
-    """A transfer failed; the run is recorded as failed, and is repeated."""
+    """A transfer failed, or the server refused it; a live study repeats the failed run."""
 
 
 class Session:
@@ -66,6 +66,8 @@ class Session:
         Raises:
             ServerUnreachableError: no program answers at the address.
             ProtocolError: another program answers, or the token is wrong.
+            OtherServerError: the server's fingerprint is not the expected one.
+            TransferFailedError: the server refuses the session.
         """
         try:
             self._channel, self._signer, welcome = self._open()
@@ -94,13 +96,13 @@ class Session:
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
-        """Return the client's view of the control connection, and the time that opening it took."""
+        """Return the client's view of the control connection: TCP options, RTT, setup time."""
         with _telling("the connection to the server was lost"):
             return view_of(self._control) | self._opening
 
     @property
     def is_through_proxy(self) -> bool:
-        """True if the two ends' views of the connection differ so much that they reveal a proxy."""
+        """True if TCP timestamps or window scales differ between the ends, because of a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
@@ -207,7 +209,7 @@ class Session:
             pass
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
-        """Measure the round-trip time to the server, using `count` probes."""
+        """Send `count` or more UDP probes to the server, and return those that were answered."""
         prober = Prober(self._probes, self.id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
@@ -293,7 +295,7 @@ class Session:
         return far_results if is_cut_short else self.ask(protocol.Finish())["flows"]
 
     def _states(self, ends: dict[int, FlowEnd]) -> dict[int, dict[str, int]]:
-        """Map each flow's number to some TCP_INFO fields of its sender (client or server)."""
+        """Map each flow's number to its sender's TCP_INFO: RTTs, acknowledged bytes, segments."""
         far = {int(n): state for n, state in self.ask(protocol.Progress())["flows"].items()}
         return {number: far.get(number) or end.state() for number, end in ends.items()}
 
@@ -320,7 +322,7 @@ class Session:
         )
 
     def _attached(self, prepare: protocol.Prepare) -> socket.socket:
-        """Open a data connection for a flow that was announced to the server."""
+        """Announce a flow to the server, and open the data connection of the flow."""
         ticket = bytes.fromhex(self.ask(prepare)["ticket"])
         connection = self._connect()
         key = protocol.data_key(self._signer.key, ticket)
@@ -351,7 +353,7 @@ class Session:
         return answer
 
     def near_datagrams(self) -> NearDatagrams:
-        """Return the object with which this session sends and receives datagrams."""
+        """Wait until this session may measure; return the sender and receiver of its datagrams."""
         self._take_turn()
 
         def ask(request: Model, lasts_s: float) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class SessionControl:
         self._waited_ms = 0.0
 
     def begin(self) -> None:
-        """Record when a request was read, and how long it had waited since its arrival."""
+        """Record when a request was read, and how long it had waited in the receive buffer."""
         self._read_s = time.perf_counter()
         self._waited_ms = waited_ms(self._session.connection)
 
@@ -96,7 +96,7 @@ class SessionControl:
         return answer
 
     def describe(self) -> dict[str, Any]:
-        """Describe this computer and its view of the control connection."""
+        """Describe this computer and its view of the control connection (TCP options, RTT)."""
         host = describe_host()
         path = view_of(self._session.connection) | {"syn": self._session.syn}
         # The time that the request has spent on this computer, not on the path.
@@ -133,7 +133,7 @@ class SessionControl:
         return {"now_ns": now_ns()}
 
     def _progress(self) -> dict[str, Any]:
-        """Return some fields of TCP_INFO of each flow that this computer sends."""
+        """Return RTTs, acknowledged bytes and segments of each flow that this computer sends."""
         flows = self._session.flows.items()
         return {
             "flows": {
@@ -195,7 +195,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """Wait for a datagram from the client, and return the address from which it was sent."""
+        """Wait for a datagram from the client; return its source address, or None on timeout."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:

@@ -73,10 +73,10 @@ def prepare(to: socket.socket) -> None:
 
 
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
-    """Return the next datagram, with its sender and its arrival time by the clock of `now_ns`.
+    """Return the next datagram, its sender's address, and its arrival time (clock of `now_ns`).
 
     Raises:
-        OSError: no datagram has arrived.
+        OSError: no datagram arrived before the timeout of the socket.
     """
     content, ancillary, _flags, address = to.recvmsg(65_536, 64)
     for level, kind, data in ancillary:
@@ -105,7 +105,10 @@ class DatagramReceiver:
         self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if it was not signed by `side` (client or server)."""
+        """Count a datagram that `side` (client or server) has signed.
+
+        Return False if it is a duplicate, or if its session or signature is wrong.
+        """
         head = _HEAD.decode(self._key, side, content)
         if head is None:
             return False
@@ -126,7 +129,10 @@ class DatagramReceiver:
         return True
 
     def result(self) -> dict[str, Any]:
-        """Return the counts of received and reordered datagrams, and the jitter."""
+        """Return how many datagrams were received and reordered, and the jitter in ms.
+
+        The jitter is None if fewer than two datagrams were received.
+        """
         return {
             "received": self._received,
             "reordered": self._reordered,

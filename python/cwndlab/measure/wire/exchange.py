@@ -1,4 +1,4 @@
-"""Define what a transfer method needs: a socket, and functions that count bytes."""
+"""Define what HTTP and SFTP transfers need: a socket, the file's size, and callbacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""Content of every transferred file: bytes with the value 0."""
+"""A block of zero bytes; all transferred files contain only zeros."""
 
 
 class LibraryMissingError(CwndlabError):
@@ -24,7 +24,7 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket; the transfer ends when `is_over` returns true."""
+    """The transfer of one file over a socket; it ends early when `is_over` returns true."""
 
     connection: socket.socket
     file_bytes: int
@@ -34,11 +34,11 @@ class Exchange:
     """Function that is called whenever this computer has sent or received bytes of the file; its
     argument is the number of these bytes."""
     is_over: Callable[[], bool]
-    """Function that returns true when the time of the flow is over."""
+    """Function that returns true when the flow's time is over, or when the flow was stopped."""
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the standard library's HTTP client; after a timeout, it tries again."""
+    """A socket for the standard library's HTTP client and server; it retries after timeouts."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
         """Wrap a socket that has a timeout; the caller remains its owner and closes it."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Maximum number of samples of all flows of a run in total."""
+"""Maximum number of TCP_INFO samples that a computer keeps per run, for all flows together."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
@@ -147,7 +147,8 @@ class FlowEnd:
     def start(self, max_samples: int) -> None:
         """Start the flow.
 
-        Whenever there are `max_samples` samples, every second sample is dropped.
+        Whenever there are `max_samples` samples, every second sample is dropped, and the sampling
+        interval is doubled.
         """
         self._max_samples = max_samples
         self.began_ns = now_ns()
@@ -161,7 +162,7 @@ class FlowEnd:
         return self.ended_ns > 0
 
     def state(self) -> dict[str, int]:
-        """Return some fields of TCP_INFO in the last sample; empty before the first sample."""
+        """Return RTTs, acknowledged bytes and segments of the last sample; empty if none."""
         samples = self.samples
         info = tcp_info.decode(samples[-1].raw) if samples else {}
         return {name: info[name] for name in _STATE if name in info}
@@ -280,7 +281,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)  # so the sender learns that all data were read
 
     def _exchange(self, file: apps.Http | apps.Sftp) -> None:
-        """Transfer a file, as the client (which is at the user's end) or as the server."""
+        """Transfer a file by HTTP or SFTP, as the client (at the user's end) or as the server."""
         exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
         is_client = self._is_sender == file.is_upload
         match file:
@@ -320,7 +321,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write a message of the application's protocol without counting its bytes as data."""
+        """Write a request or an acknowledgement of a block, without counting its bytes as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]

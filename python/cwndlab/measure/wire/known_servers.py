@@ -43,7 +43,7 @@ class KnownServers:
             raise OtherServerError(msg)
 
     def remember(self, server: str, fingerprint: str) -> None:
-        """Add a server that has proved that it knows the token.
+        """Add a server, unless it is listed; it must have proved that it knows the token.
 
         Raises:
             OtherServerError: the file cannot be read or written.

@@ -1,4 +1,4 @@
-"""Read and write lines over plain or TLS connections, and detect the end of connections."""
+"""Server side: read and write lines with or without TLS, and detect lost connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Let the kernel close a connection if the client is silent for `silence_s` seconds."""
+    """Let the kernel close a connection if the client acknowledges nothing for `silence_s`."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP
@@ -77,7 +77,7 @@ async def while_connected(
 
 
 class Pipe:
-    """A non-blocking connection of the server, without encryption."""
+    """The server's non-blocking connection to a client, without TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
         """Create a pipe on `connection`, from which the bytes `first` have already been read."""
@@ -98,10 +98,10 @@ class Pipe:
 
 
 class SecurePipe(Pipe):
-    """A non-blocking connection of the server, with TLS."""
+    """The server's non-blocking connection to a client, with TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Create a pipe on `connection`; `first` was already read and begins the handshake."""
+        """Create a pipe on `connection`; `first` is the received start of the TLS handshake."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
@@ -110,7 +110,8 @@ class SecurePipe(Pipe):
         """Complete the TLS handshake.
 
         Raises:
-            OSError: the client does not support TLS 1.3.
+            OSError: the handshake failed, for example because the client does not support TLS 1.3.
+            ProtocolError: the client has disconnected.
         """
         await self._when_ready(self._tls.do_handshake)
         await self._flush()
@@ -161,7 +162,7 @@ async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pip
 
 
 class LineStream:
-    """Reads and writes lines of limited length over a connection of the server."""
+    """Reads lines of limited length from a client, and writes lines to the client."""
 
     def __init__(self, pipe: Pipe) -> None:
         """Create an object that reads lines from `pipe` and writes lines to it."""
@@ -198,6 +199,6 @@ class LineStream:
         return line
 
     async def write(self, content: bytes) -> None:
-        """Send all bytes; raise an error if this takes longer than one minute."""
+        """Send `content`; raise TimeoutError if this takes longer than one minute."""
         async with asyncio.timeout(60):
             await self._pipe.send(content)

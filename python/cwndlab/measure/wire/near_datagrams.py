@@ -53,7 +53,7 @@ class NearDatagrams:
         self._ask = ask
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a fixed rate; return their number, losses and jitter."""
+        """Send or receive datagrams at a fixed rate; return counts, loss in % and jitter in ms."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
@@ -114,7 +114,7 @@ class NearDatagrams:
         return answer
 
     def trains(self, request: protocol.Trains) -> list[Arrival]:
-        """Send or receive trains of packets; return the packets that arrived."""
+        """Send or receive trains; return sending and arrival times of the packets that arrived."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         stop = threading.Event()

@@ -33,7 +33,7 @@ class ProbeResult:
 
     @property
     def offset_ns(self) -> int:
-        """Offset of the server's clock in ns, if the delays are equal in both directions."""
+        """Server's clock minus client's clock in ns; exact if both directions have equal delay."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -41,14 +41,14 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """Estimated offset of the server's clock; the error is at most half of the smallest RTT."""
+    """Server's clock minus client's clock; the error is at most half of the smallest RTT."""
 
     offset_ns: int
     uncertainty_ns: int
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Return the clock offset that the fastest probe shows; None if no probe was answered."""
+        """Return the offset from the probe with the shortest RTT; None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)

@@ -52,11 +52,11 @@ TrainGap = Annotated[int, Field(ge=1_000_000, le=5_000_000_000)]
 
 
 class ProtocolError(CwndlabError):
-    """A message is invalid, or its sender has not proved that it knows the token."""
+    """A message is invalid, its sender does not know the token, or the peer has disconnected."""
 
 
 class Hello(Model):
-    """Request for a session, on the connection that becomes the session's control connection."""
+    """First message of a control connection: a request for a new session."""
 
     do: Literal["hello"] = "hello"
     version: Literal[3] = 3
@@ -96,7 +96,7 @@ class Prepare(Model):
     direction: Literal["forward", "reverse"]
     """`forward` if the server sends, `reverse` if the client sends."""
     algorithm: AlgorithmName | None
-    """Algorithm that the server uses for the flow; None means the default of the server's
+    """Congestion control that the server uses for the flow; None means the default of the server's
     computer."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
@@ -163,17 +163,17 @@ class Trains(Model):
 
     @property
     def duration_ns(self) -> int:
-        """Time in ns from the beginning of the first train to the end of the last gap."""
+        """Time in ns for all trains, including the idle time after the last one."""
         return sum(self.gaps_ns)
 
     @property
     def bits_per_sec(self) -> int:
-        """Highest mean rate between the starts of two successive trains, in bits per second."""
+        """Rate in bits per second, averaged over the shortest interval from train to train."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
 class Describe(Model):
-    """Request for a description of the server and of its view of the connection."""
+    """Request to describe the server, and the control connection as the server sees it."""
 
     do: Literal["describe"] = "describe"
 
@@ -206,7 +206,10 @@ def read_greeting(line: bytes) -> bytes:
         msg = "the server is not `cwndlab serve`; check host and port"
         raise ProtocolError(msg)
     if int(match[1]) != VERSION:
-        msg = f"the server uses version {int(match[1])}, not {VERSION}; update the older program"
+        msg = (
+            f"the server uses protocol version {int(match[1])}, not {VERSION}; update the older "
+            "program"
+        )
         raise ProtocolError(msg)
     return bytes.fromhex(match[2].decode())
 
@@ -231,7 +234,7 @@ def data_key(session_key: bytes, ticket: bytes) -> bytes:
 
 
 def flow_secret(key: bytes, flow: int) -> bytes:
-    """Derive the secret of a flow; only the client and the server of the session know it."""
+    """Derive the secret from which client and server derive the SFTP credentials of a flow."""
     return hmac.digest(key, b"cwndlab flow %d" % flow, "sha256")
 
 
@@ -342,7 +345,7 @@ class Probe:
 
 
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
-    """Return the probe in a datagram; None if it was not signed by `side` (client or server)."""
+    """Parse a datagram; return None unless it is a probe signed by `side` (client or server)."""
     if len(datagram) != PROBE_BYTES:
         return None
     body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]

@@ -98,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams at a controlled rate, until the time is over or the reports stop."""
+    """Sends datagrams at a controlled rate, until the time is over or the receiver is silent."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Saturator:
         self._number = -1
 
     def take(self, content: bytes, other: bytes) -> bool:
-        """Process a report from the receiver; return False if the datagram is not a report."""
+        """Process a report from the receiver; return False if it is invalid or not new."""
         if len(content) != FEEDBACK_BYTES:
             return False
         body, mac = content[: _FEEDBACK.size], content[_FEEDBACK.size :]
@@ -182,7 +182,7 @@ class ArrivalRecorder(DatagramReceiver):
     """Counts the bytes that arrive in each millisecond, and creates reports for the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Reserve memory for the requested duration and for two more seconds of late datagrams."""
+        """Create a counter for each millisecond of the test, plus 2 s for late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
@@ -194,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if it was not signed by `side` (client or server)."""
+        """Count a datagram; return False if it is a duplicate or `side` did not sign it."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:

@@ -160,7 +160,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Serve a connection; until its client authenticates, `WaitingPlaces` may close it."""
+        """Serve a connection; until its client authenticates, newer connections may displace it."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
@@ -211,7 +211,7 @@ class Server:
         return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
     async def _recognise(self, line: LineStream) -> _DataConnection:
-        """Check that the client of a flow opened this data connection, and return the flow."""
+        """Find a data connection's flow, and check that the flow's client opened the connection."""
         content = await line.read()
         attach = protocol.read_attach(content)
         session = self._sessions.get(attach.session)
@@ -265,7 +265,7 @@ class Server:
                     {
                         ("error"): (
                             "this session was meant to run in parallel with another session, which "
-                            "has already ended"
+                            "has ended or belongs to a different client address"
                         )
                     }
                 )

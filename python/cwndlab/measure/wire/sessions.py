@@ -26,12 +26,12 @@ class Limits:
     """Maximum number of unauthenticated connections; each further connection closes an older
     one."""
     pending_of_address: int = 32
-    """Maximum number of unauthenticated connections per address; each further connection closes the
-    oldest one."""
+    """Maximum number of unauthenticated connections per IPv4 address or IPv6 /64; each further
+    connection closes the oldest one."""
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
-    """Maximum number of sessions; one of them measures while all others wait."""
+    """Maximum number of sessions, including those that wait for their turn to measure."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
@@ -42,13 +42,12 @@ class Limits:
     silence_s: float = 10
     """Time in seconds after which a client is disconnected if its computer acknowledges nothing."""
     turn_idle_s: float = 30
-    """Longest time in seconds without a request from the session whose turn it is to measure. After
-    this time, the server ends the session."""
+    """Time in seconds that replaces `idle_s` while the session has the turn to measure."""
     turn_answer_s: float = 5
     """Interval in seconds at which the server reports to a waiting client how many clients are
     ahead."""
     samples: int = MOST_SAMPLES
-    """Maximum number of samples of all flows of a session in total."""
+    """Maximum number of TCP_INFO samples of a session, all flows together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
     """Time in seconds for which the server waits for a first datagram from a client that requested
@@ -57,12 +56,13 @@ class Limits:
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced; `end` is None until its data connection is open."""
+    """A flow that a client has announced."""
 
     request: protocol.Prepare
     ticket: bytes
     """Secret with which a data connection proves that it belongs to the flow."""
     end: FlowEnd | None = None
+    """The server's end of the flow; None until the data connection is open."""
 
 
 @dataclass(slots=True)
@@ -75,8 +75,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session during whose turn this session may measure; usually this session's own
-    `id`."""
+    """`id` of the session whose turn allows this session to measure: its own `id`, unless it runs
+    in parallel with an older session."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None

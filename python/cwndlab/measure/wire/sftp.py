@@ -51,16 +51,16 @@ def load_methods() -> None:
 
 
 def be_client(exchange: Exchange, secret: bytes, request_bytes: int, outstanding: int) -> None:
-    """Upload the file, or download it.
+    """Upload or download the file of `exchange`, with `outstanding` requests in flight.
 
     Raises:
-        OSError: the connection was lost, or the key of the server is wrong.
+        OSError: the connection was lost, or the server's host key is wrong.
     """
     _run(_ask(exchange, secret, request_bytes, outstanding), exchange)
 
 
 def be_server(exchange: Exchange, secret: bytes) -> None:
-    """Serve the client until it closes the connection.
+    """Serve the SFTP client until it closes the connection, or the time of the flow is over.
 
     Raises:
         OSError: the connection was lost.

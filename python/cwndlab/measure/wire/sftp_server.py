@@ -46,7 +46,7 @@ class Gate(asyncssh.SSHServer):
         return True
 
     def password_auth_supported(self) -> bool:
-        """Allow authentication by password; the server supports no other method."""
+        """Allow authentication by password; the server accepts no other credentials."""
         return True
 
     def validate_password(self, username: str, password: str) -> bool:

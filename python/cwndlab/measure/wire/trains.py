@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.protocol import Trains
 
 _HEAD = SignedHead(b"train ", struct.Struct("!8sHHHQ"))
-"""Layout of a packet's head: session, series, train, position in the train, and sending time in
-ns."""
+"""Layout of a packet's header: session, serial number of the request, number of the train, position
+of the packet in the train, and sending time in ns."""
 _NS_PER_S = 10**9
 
 Arrival = tuple[int, int, int, int]
@@ -82,7 +82,10 @@ class TrainReceiver:
         self._arrivals: dict[tuple[int, int], Arrival] = {}
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Record a packet; return False if it was not signed by `side` (client or server)."""
+        """Record a packet of a requested train; `side` (client or server) must have signed it.
+
+        Return False if the packet is invalid, was not requested, or is a duplicate.
+        """
         head = _HEAD.decode(self._key, side, content)
         if head is None:
             return False

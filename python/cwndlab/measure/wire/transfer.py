@@ -22,4 +22,4 @@ class Transfer:
     server: dict[str, Any]
     is_through_proxy: bool = False
     is_cut_short: bool = False
-    """True if the function `ends_early` ended the transfer before its time was over."""
+    """True if the caller's function `ends_early` ended the transfer before its planned duration."""

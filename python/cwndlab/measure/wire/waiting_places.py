@@ -63,7 +63,7 @@ class WaitingPlaces(Generic[_T]):
 
 
 def network_of(address: str) -> str:
-    """Return the network to which limits apply: an IPv4 address, or the /64 of an IPv6 address."""
+    """Return the network whose connections are limited: an IPv4 address, or an IPv6 /64 prefix."""
     plain = address.partition("%")[0].removeprefix(_MAPPED)
     if ":" not in plain:
         return plain

@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the variables of the page template that describe a decision, by name."""
+    """Return the values, by name, that the template `answer.html` needs to show a decision."""
     return {
         "decision": decision,
         "headline": headline(decision),

@@ -45,7 +45,7 @@ def claim_counts(judged: list[Judgement]) -> str:
     )
     printed = [each.printed for each in judged if each.printed is not None]
     if printed:
-        counts += f" From runs with only the settings that the paper states: {_count(printed)}."
+        counts += f" In runs that use only settings stated in the paper: {_count(printed)}."
     return counts
 
 
@@ -59,7 +59,7 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return, as text, the verdict that the paper's own numbers give on a claim."""
+    """Return, as text, whether a claim holds for the numbers in the paper's own tables."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"the paper's tables contain no number for this claim; the claim's source: {said}"
@@ -70,7 +70,7 @@ def own_numbers(judgement: Judgement) -> str:
 
 
 def measured(finding: PartFinding) -> str:
-    """Return cwndlab's value for one part of a claim, with its interval, as text."""
+    """Return, as text, cwndlab's value for one part of a claim, with its confidence interval."""
     if finding.ours is None:
         return "not run"
     value = format_number(finding.ours.estimate)
@@ -81,14 +81,18 @@ def measured(finding: PartFinding) -> str:
 
 
 def decided_by(finding: PartFinding) -> str:
-    """Return the value that decided a claim, and the bounds for this value, as text."""
+    """Return, as text, cwndlab's value for one part of a claim, and the bounds for this value."""
     return (
         f"{finding.part.what or finding.part}: {measured(finding)}, required: {finding.part.asked}"
     )
 
 
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
-    """Return the changes to the study that fully or partly explain why a claim does not hold."""
+    """Return, as text, the changes to the study that explain why a claim does not hold.
+
+    If no change explains it fully, return the changes that explain it partly. If there are none,
+    return "".
+    """
     own = _of_claim(judgement, trials)
     for effect, how in ((TrialEffect.EXPLAINS, "Cause"), (TrialEffect.PART, "Partial cause")):
         changed = [each.experiment.changed for each in own if each.effect is effect]
@@ -98,7 +102,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return, as text, those values that do not decide a claim but contradict its verdict."""
+    """Return, as text, the claim's additional values whose verdicts contradict its verdict."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 
@@ -108,7 +112,9 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]
     if TrialEffect.OPEN in effects:
-        return "There are too few repetitions to decide some claims; run all that the study has."
+        return (
+            "Too few repetitions were run to decide some claims; run all repetitions of the study."
+        )
     sentences = []
     if missed:
         found = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]

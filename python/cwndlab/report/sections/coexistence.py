@@ -15,14 +15,15 @@ _SHARED = frozenset({"cell", "wifi"})
 
 @dataclass(frozen=True)
 class _MixRow:
-    """The text of one table row, which describes one mix of competing flows."""
+    """The text of one table row: a combination of competing flows, and the results of its runs."""
 
     neighbour: str
     mix: str
     share: str
     starved: str
     harms: tuple[str, ...]
-    """Harm in terms of throughput, delay, completion time and loss, with the acceptable harm."""
+    """Harm to the competitor's throughput, delay, completion time and loss, each followed by the
+    acceptable harm in parentheses."""
 
 
 def _coexistence(context: Context) -> Content | None:
@@ -61,7 +62,7 @@ def _row(met: Coexistence) -> _MixRow:
 def _mix(mix: Mix) -> str:
     parts = [f"{mix.candidates} : {mix.neighbours}"]
     if mix.rtt_ratio != 1:
-        parts.append(f"the competitor's round-trip time is {mix.rtt_ratio:g} times as long")
+        parts.append(f"the competitor's round-trip time is {mix.rtt_ratio:g} times the candidate's")
     if mix.queue_bdp is not None:
         parts.append(f"queue of {mix.queue_bdp:g} BDP")
     if mix.order is not Order.TOGETHER:

@@ -1,4 +1,4 @@
-"""Write the section with the distributions of round-trip times, and box plots over the runs."""
+"""Write the section with box plots of each measure over the runs, and distributions of RTTs."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Write the section on what limited each flow in the representative runs."""
+"""Write the section on what limited each flow in the most representative run of an algorithm."""
 
 import polars as pl
 

@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return the effect of each method or algorithm, relative to the first one in the list."""
+    """Return table cells with the effect of each method or algorithm, relative to the first one."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))
@@ -98,13 +98,13 @@ def _sentences(table: MethodTable) -> list[str]:
 
 
 def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
-    """Return a sentence on the largest effect that is certain and not negligible."""
+    """Return a sentence on the largest clear effect of a method or of an algorithm on goodput."""
     sure = [name for name, each in effects.items() if each.direction and not each.is_negligible]
     if not sure:
         return f"No {what} differs clearly from {first}."
     name = max(sure, key=lambda each: abs(effects[each].relative.estimate))
     change = f"{_change(effects[name])} ({_reach(effects[name])})"
-    return f"The {what} with the largest effect is {name}: {change} compared with {first}."
+    return f"The {what} with the largest effect is {name}: goodput {change} compared with {first}."
 
 
 def _change(difference: Difference) -> str:
@@ -115,4 +115,4 @@ def _reach(difference: Difference) -> str:
     return typeset(format_reach(difference.relative))
 
 
-METHODS = PageSection("methods", "The effects of the method and of the algorithm", _methods)
+METHODS = PageSection("methods", "Effects of transfer method and algorithm on goodput", _methods)

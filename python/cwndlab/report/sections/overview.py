@@ -1,4 +1,4 @@
-"""Write the section with the overall recommendation and the best algorithm per setting."""
+"""Write the section with the overall recommendation and the results of each network setting."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.page import render

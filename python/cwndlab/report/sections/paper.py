@@ -50,7 +50,10 @@ def paper_sections(paper: Paper) -> Sections:
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the congestion window of a variant's representative run; None if no samples exist."""
+    """Return the first flow's congestion window over time in a variant's representative run.
+
+    Return None if the variant has no such run, or if the run has no samples.
+    """
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -277,7 +280,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return the measures, such as the first peak, in which two windows clearly differ."""
+    """Return the measures, such as the first peak, that clearly differ in two window series."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),

@@ -30,7 +30,7 @@ _ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
 Printed = Mapping[str, Mapping[str, tuple[float, float]]]
-"""Maps each panel of a plot, and then each variant, to the paper's number, given as a range."""
+"""For each panel of a plot, maps each variant to the range of the number in the paper."""
 
 
 def plots_section(paper: Paper) -> PageSection:
@@ -149,7 +149,7 @@ def _line_chart(
 
 
 def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
-    """Return each variant's mean for each level of the factor that distinguishes the panels."""
+    """Return each variant's mean of the plotted metric at each level of the panels' factor."""
     levels = tuple(label for label, _ in known)
     positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
     means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
@@ -161,7 +161,7 @@ def _bounded(interval: Interval) -> list[float | None]:
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label with the levels that a variant's bars stand for, or "" for a single bar."""
+    """Return a label that lists the factor level of each bar of a variant, or "" for one bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
@@ -238,7 +238,7 @@ def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]], printed: Printe
 
 
 def _share(panels: Sequence[Axes], which: Literal["x", "y"]) -> None:
-    """Set the same axis limits for all panels."""
+    """Set the same limits of the x-axis or y-axis (`which`) for all panels."""
     limits = [panel.get_xlim() if which == "x" else panel.get_ylim() for panel in panels]
     shared = (min(low for low, _ in limits), max(high for _, high in limits))
     for panel in panels:
