@@ -33,6 +33,7 @@ from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.simulation import Simulation
 from cwndlab.judge.decision import ZONE, GainsAndCosts, decide_runs
 from cwndlab.judge.goals import BALANCE, DELAY_FLOOR_MS, LATENCY, STARVED_MBIT_S, THROUGHPUT
+from cwndlab.judge.weighing import likely_best
 
 if TYPE_CHECKING:
     from fit_links import Settings
@@ -272,16 +273,18 @@ def compare(
         {name: delay for name, (_, delay) in truths.items()},
     )
     for goal in (THROUGHPUT, BALANCE, LATENCY):
-        best = decide_runs(CANDIDATES, on_inferred, goal, "cubic").best
+        first = decide_runs(CANDIDATES, on_inferred, goal, "cubic").first
         by_link = on_inferred.utilities(goal)
-        own = by_link[CANDIDATES.index(best[0])] if best else np.full(by_link.shape[1], -np.inf)
+        even = np.full(by_link.shape[1], 1 / by_link.shape[1])
+        best = [] if first is None else likely_best(by_link, even, CANDIDATES.index(first))
+        own = by_link[best[0]] if best else np.full(by_link.shape[1], -np.inf)
         utility = dict(zip(CANDIDATES, on_true.utilities(goal).mean(axis=1), strict=True))
         most_useful = max(utility.values())
         named = Named(
             names=len(best),
-            has_best=max(utility, key=lambda name: utility[name]) in best,
+            has_best=CANDIDATES.index(max(utility, key=lambda name: utility[name])) in best,
             true_names=sum(each > most_useful - ZONE for each in utility.values()),
-            loss=most_useful - utility[best[0]] if best else float("inf"),
+            loss=float("inf") if first is None else most_useful - utility[first],
             robust=float((own >= by_link.max(axis=0) - ZONE).mean()),
         )
         score.add("decisions", goal.name, named)

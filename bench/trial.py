@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from trial_guard import CONDITIONS, WASHOUTS_S, Setting, guarded
-from trial_runs import FLOWS, flows_of, outcome
+from trial_runs import FLOWS, LOOK_S, Flows, flows_of, outcome
 from trial_worlds import KINDS, PERIOD_S, WASHOUT_S, scenario, world
 
 from cwndlab.api.trial import Design
@@ -72,24 +72,30 @@ def tried(kind: str, seed: int, blocks: int) -> Tried:
         for k, algorithms in enumerate(([challenger] * FLOWS, [baseline] * FLOWS, half)):
             run = 0 if each.is_radio else k
             flows = [{"algorithm": name} for name in algorithms]
-            texts.append(scenario(each, flows, 10_000 * seed + 3 * n + run + 1))
+            texts.append(scenario(each, flows, 10_000 * seed + 3 * n + run + 1, samples_s=LOOK_S))
         back = [{"algorithm": baseline}] * FLOWS
         again = 10_000 * seed + 5_000 + n  # the same conditions, another moment
-        texts.append(scenario(each, back, again, duration_s=_RETURN_S))
-    rows = [run.rows[:FLOWS] for run in flows_of(texts)]
-    ours, theirs, backs = ([outcome(run, goal) for run in rows[k::4]] for k in (0, 1, 3))
+        texts.append(scenario(each, back, again, duration_s=_RETURN_S, samples_s=LOOK_S))
+    runs = flows_of(texts)
+
+    def of(run: Flows, first: int = 0, end: int = FLOWS) -> PeriodOutcome:
+        return outcome(run, run.rows[first:end], WASHOUT_S, goal)
+
+    ours, theirs, backs = ([of(run) for run in runs[k::4]] for k in (0, 1, 3))
     truth = float(np.mean([a.utility - b.utility for a, b in zip(ours, theirs, strict=True)]))
     first = orders(blocks, seed)
     seen_ours = [ours[2 * n if first[n] else 2 * n + 1].utility for n in range(blocks)]
     seen_theirs = [theirs[2 * n + 1 if first[n] else 2 * n].utility for n in range(blocks)]
     change = change_of(seen_ours, seen_theirs)
     mixed = [
-        (outcome(run[: FLOWS // 2], goal).utility, outcome(run[FLOWS // 2 :], goal).utility)
-        for run in rows[2::4]
+        (of(run, 0, FLOWS // 2).utility, of(run, FLOWS // 2, FLOWS).utility) for run in runs[2::4]
     ]
     apart = change_of([a for a, _ in mixed], [b for _, b in mixed])
     guard = Guard(Guardrails())
-    harms = [guard.harm_of_period(a, [b]) for a, b in zip(ours, theirs, strict=True)]
+    harms = [
+        guard.harm_of_period(a, [replace(b, rtt_p25_ms=None)])
+        for a, b in zip(ours, theirs, strict=True)
+    ]
     own_periods = [2 * n if first[n] else 2 * n + 1 for n in range(blocks)]
     return Tried(
         (challenger, baseline),
@@ -127,7 +133,7 @@ def _guarded(
             harm = None
         else:
             returns += 1
-            harm = guard.harm_after_return(ours[n], before, backs[n])
+            harm = guard.harm_after_return(ours[n], before, backs[n], is_whole=True)
         if harm is not None:
             return Guarded(is_stopped=True, returns=returns)
         reference.append(theirs[n ^ 1])
@@ -150,7 +156,8 @@ def main() -> None:
     for kind in options.worlds:
         if options.guardrails:
             setting = Setting(kind, options.conditions, options.period)
-            guarded(setting, range(options.first, 100_000), options.guardrails)
+            seeds = range(options.first, options.first + 100_000)
+            guarded(setting, seeds, options.guardrails)
             continue
         measure(kind, options.trials, options.blocks)
 

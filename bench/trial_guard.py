@@ -10,7 +10,7 @@ period.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,7 +95,7 @@ class Setting:
                 10 * seed + stream,
                 duration_s=parts[-1][2],
                 washout_s=washout_s,
-                samples_s=LOOK_S if len(parts) > 1 else None,
+                samples_s=LOOK_S,
             )
             for conditions, stream, parts in timelines
         ]
@@ -117,7 +117,7 @@ class Exposed:
 
 def _exposed(setting: Setting, runs: list[Flows]) -> Exposed:
     def of(run: int, period: int) -> PeriodOutcome:
-        return outcome(runs[run].period(period), _GOAL)
+        return outcome(runs[run], runs[run].period(period), setting.washout_s, _GOAL)
 
     if setting.conditions == "continuous":
         before, same, own, back, last, at = of(0, 0), of(0, 1), of(1, 1), of(1, 2), runs[1], 1
@@ -132,16 +132,18 @@ def _exposed(setting: Setting, runs: list[Flows]) -> Exposed:
         if guard.harm(now, [before]) is None:
             continue
         stop_s = stop_s or clock_s
-        if guard.harm_after_return(now, [before], back) is not None:
+        if guard.harm_after_return(now, [before], back, is_whole=False) is not None:
             checked_stop_s = clock_s
         break
     if guard.harm_of_period(own, [before]) is not None:
         stop_s = stop_s or setting.period_s
-    if guard.harm_after_return(own, [before], back) is not None:
+    if guard.harm_after_return(own, [before], back, is_whole=True) is not None:
         checked_stop_s = checked_stop_s or setting.period_s
+    # Harm is defined by the 95th percentile of the RTT, goodput and losses.
+    defined = replace(same, rtt_p25_ms=None)
     return Exposed(
-        CLEAR.harm_of_period(own, [same]) is not None,
-        guard.harm_of_period(own, [same]) is not None,
+        CLEAR.harm_of_period(own, [defined]) is not None,
+        guard.harm_of_period(own, [defined]) is not None,
         stop_s,
         checked_stop_s,
         stop_s is not None or guard.suspicion_of_period(own, [before]) is not None,
@@ -155,7 +157,8 @@ def _exposures(setting: Setting, seeds: range) -> list[Exposed]:
     worlds = [[next(flat) for _ in each] for each in texts]
     drains_s = {}
     for n, runs in enumerate(worlds):
-        own = outcome(runs[-1].period(setting.exposed), _GOAL)
+        last = runs[-1]
+        own = outcome(last, last.period(setting.exposed), setting.washout_s, _GOAL)
         drain_s = drain_time_s(own, setting.washout_s, setting.period_s)
         if drain_s > setting.washout_s:
             drains_s[n] = drain_s

@@ -56,8 +56,11 @@ def _rows(columns: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield int(run), {name: values[n] for name, values in columns.items()}
 
 
-def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
-    """Return the outcome of a period, computed from the rows of its flows."""
+def outcome(run: Flows, rows: list[dict[str, Any]], washout_s: float, goal: Goal) -> PeriodOutcome:
+    """Return the outcome of a period of a run, without its wash-out, from the rows of its flows.
+
+    The 25th percentile of the RTT is computed from the run's samples.
+    """
     # A flow whose data never arrived has the smallest goodput and no queueing delay.
     base = min((row["rtt_base_ms"] for row in rows if row["rtt_base_ms"] is not None), default=0.0)
     goodputs = [max(row["goodput_mbit_s"] or 0.0, 0.01) for row in rows]
@@ -68,8 +71,25 @@ def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
     ]
     again = float(np.mean([row["retransmitted_pct"] or 0.0 for row in rows]))
     return PeriodOutcome(
-        float(np.mean(utilities)), float(np.mean(goodputs)), float(np.mean(late)), again, len(rows)
+        float(np.mean(utilities)),
+        float(np.mean(goodputs)),
+        float(np.mean(late)),
+        again,
+        len(rows),
+        _quartile_ms([run.samples.get(int(row["flow"]), []) for row in rows], washout_s),
     )
+
+
+def _quartile_ms(samples: list[list[dict[str, float]]], washout_s: float) -> float | None:
+    """Return the 25th percentile of the RTTs of all flows after the wash-out."""
+    rtts_ms = [
+        row["srtt_ms"]
+        for own in samples
+        for row in own
+        if row["t_s"] >= own[0]["t_s"] + washout_s and row["srtt_ms"]
+    ]
+    finite = [rtt_ms for rtt_ms in rtts_ms if np.isfinite(rtt_ms)]
+    return float(np.percentile(finite, 25)) if finite else None
 
 
 def outcomes_so_far(

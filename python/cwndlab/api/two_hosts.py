@@ -134,12 +134,14 @@ def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> Peri
     own = flows.filter(flows["run"] == run)
     samples = results.samples()
     after = samples.filter((samples["run"] == run) & (samples["t_s"] > washout_s))
-    late_ms = after.group_by("flow").agg(pl.col("srtt_ms").quantile(0.95))
-    known = own.join(late_ms, on="flow").filter(pl.col("goodput_mbit_s") > 0)
+    rtts_ms = after.group_by("flow").agg(
+        rtt_p25_ms=pl.col("srtt_ms").quantile(0.25), late_ms=pl.col("srtt_ms").quantile(0.95)
+    )
+    known = own.join(rtts_ms, on="flow").filter(pl.col("goodput_mbit_s") > 0)
     if known.is_empty():
         return NOTHING
     base_ms = known["rtt_base_ms"].min()
-    waits_ms = (known["srtt_ms"] - base_ms).clip(0)
+    waits_ms = (known["late_ms"] - base_ms).clip(0)
     goodputs = known["goodput_mbit_s"]
     utilities = [
         goal.utility_of_flow(goodput, wait_ms)
@@ -148,9 +150,10 @@ def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> Peri
     return PeriodOutcome(
         float(np.mean(utilities)),
         float(goodputs.to_numpy().mean()),
-        float(known["srtt_ms"].to_numpy().mean()),
+        float(known["late_ms"].to_numpy().mean()),
         float(known["retransmitted_pct"].fill_null(0).to_numpy().mean()),
         known.height,
+        float(known["rtt_p25_ms"].to_numpy().mean()),
     )
 
 

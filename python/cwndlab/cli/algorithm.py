@@ -39,7 +39,10 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List cwndlab's algorithms, and show which of them the running kernel has or can load."""
+    """List cwndlab's algorithms, and state which of them this kernel has.
+
+    Algorithms that the kernel does not have, but that can be loaded, are marked.
+    """
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -80,7 +83,7 @@ def algorithm_list(output_format: str) -> None:
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Describe algorithm NAME: parameters, hooks, and the congestion window on a simulated link.
+    """Describe algorithm NAME, and plot its window on a simulated link.
 
     NAME is the name of an algorithm, or a C file such as ./my_cc.c or
     linux:PATH/net/ipv4/tcp_westwood.c.

@@ -53,7 +53,7 @@ def _add(version: str) -> None:
 @kernel_group.command("remove")
 @click.argument("release")
 def _remove(release: str) -> None:
-    """Remove a kernel that was added, and the saved state of its virtual machine."""
+    """Remove a kernel and the saved state of its virtual machine."""
     kernel = find_kernel(release)
     remove_kernel(kernel.release)
     click.echo(f"removed Linux {kernel.release}")

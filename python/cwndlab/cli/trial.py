@@ -290,7 +290,10 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the route or the sysctl that a trial changed and did not restore."""
+    """Restore settings that a trial changed and did not restore.
+
+    These are a route's congestion control or a sysctl.
+    """
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()

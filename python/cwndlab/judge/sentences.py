@@ -25,7 +25,7 @@ from cwndlab.text.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cwndlab.judge.coexistence import Harm, Metric
     from cwndlab.judge.decision import Decision, Entrant, Replacement
@@ -75,6 +75,14 @@ def headline(decision: Decision) -> str:
         return say("elsewhere", safest=quoted(networks.safest), **said)
     if len(decision.best) == 1:
         return say("one", **said)
+    return _several(decision, said)
+
+
+def _several(decision: Decision, said: Mapping[str, str]) -> str:
+    """Return the recommendation of a decision that names several algorithms."""
+    if decision.are_estimates:
+        first, *others = (quoted(name) for name in decision.best)
+        return say("several of estimates", first=first, others=join_words(others, "or"), **said)
     is_all = len(decision.best) == len(decision.entrants) and not decision.unpaired
     return say("all" if is_all else "several", **said)
 
@@ -96,7 +104,8 @@ def step_sentence(decision: Decision) -> str:
         changes=_changes(decision.step),
     )
     if decision.baseline in decision.best:
-        return f"{sentence} {say('no step', baseline=baseline, zone=percent(ZONE))}"
+        template = "no step of estimates" if decision.are_estimates else "no step"
+        return f"{sentence} {say(template, baseline=baseline, zone=percent(ZONE))}"
     return sentence
 
 

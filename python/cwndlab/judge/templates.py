@@ -18,6 +18,10 @@ TEMPLATES = {
         "{how_sure}."
     ),
     "several": "{goal}: use {names}; they perform equally well here{beside}, {how_sure}.",
+    "several of estimates": (
+        "{goal}: use {first}; but the network is not known exactly, and {others} may be better"
+        "{beside}, {how_sure}."
+    ),
     "all": (
         "{goal}: use {names}; all compared algorithms perform equally well here{beside}, "
         "{how_sure}."
@@ -55,6 +59,9 @@ TEMPLATES = {
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
     "no step": "But {baseline} is equally good: the gain is less than {zone}, or due to chance.",
+    "no step of estimates": (
+        "But {baseline} may be better, because the network is not known exactly."
+    ),
     "is baseline": "{baseline} is already the best; no change is needed.",
     # Conditions under which the recommendation is different.
     "default queue": (

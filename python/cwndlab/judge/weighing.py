@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cwndlab.judge.goals import Goal
+    from cwndlab.stats.bootstrap import Floats
+
+
+BEST_PROBABILITY = 0.9
+"""Least probability with which the set of algorithms for an inferred network contains the best."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the classes of a population stand for, and where their weights come from."""
+    """Meaning of a population's classes, and source of their weights."""
 
     is_invented: bool = False
     """True if the weight of any class of users was invented, not taken from a source."""
@@ -124,6 +130,7 @@ def decide_population(
 ) -> Decision:
     """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
+    If the classes are estimates of one network, `likely_best` chooses the set of algorithms.
     Repetition n of a class is combined with repetition n of the other classes. Repetitions that do
     not exist in all classes are ignored.
     """
@@ -135,6 +142,9 @@ def decide_population(
     shares = [weights.shares[name] for name in by_class]
     found = weigh(means, list(by_class), shares, zone=ZONE)
     first = names.index(decision.first)
+    if weights.meaning.are_estimates:
+        good = likely_best(means, shares, first)
+        decision = replace(decision, best=tuple(names[each] for each in good))
     regrets = found.regrets[first]
     worst = int(np.argmax(regrets))
     classes = tuple(
@@ -152,10 +162,32 @@ def decide_population(
         for turn in found.turns
     )
     view = PopulationView(classes, turns, weights.meaning)
-    old, new = decision.baseline, decision.first
+    old, new = decision.baseline, names[first]
     is_step = old is not None and old != new and goal.gain == THROUGHPUT.gain
     change = step_of_runs(names, together, goal, old, new) if old and is_step else None
     return replace(decision, population=view, step=change)
+
+
+def likely_best(utilities: Floats, shares: Sequence[float], first: int) -> list[int]:
+    """Return a small set that contains the best algorithm of a network that is not known exactly.
+
+    The set begins with `first`. Then the algorithm that is the best in most of the remaining
+    estimates is added, until the set contains the best algorithm with a probability of at least
+    `BEST_PROBABILITY`.
+
+    Args:
+        utilities: utility of each algorithm (row) in each estimate of the network (column).
+        shares: probability of each estimate; the probabilities sum to 1.
+        first: row of the recommended algorithm.
+    """
+    probabilities = np.asarray(shares)
+    is_best = utilities >= utilities.max(axis=0)
+    found, is_covered = [first], is_best[first]
+    while probabilities[is_covered].sum() < BEST_PROBABILITY - _ROUNDING:
+        gains = (is_best & ~is_covered) @ probabilities
+        found.append(int(np.argmax(gains)))
+        is_covered = is_covered | is_best[found[-1]]
+    return found
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:

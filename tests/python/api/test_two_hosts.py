@@ -98,7 +98,7 @@ def test_a_return_between_two_hosts_confirms_harm(tmp_path: Path) -> None:
 def test_a_period_between_two_hosts_goes_on_after_a_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Guard, "harm_after_return", lambda *_: None)
+    monkeypatch.setattr(Guard, "harm_after_return", lambda *_, **__: None)
     trial = registered(tmp_path / "trial", period_s=6, washout_s=0.2, return_s=0.5, blocks=1)
     with server_here() as address:
         run_between_hosts(trial, RealNetwork(address), limits=ALWAYS_HARM)

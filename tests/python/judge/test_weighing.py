@@ -4,12 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cwndlab.judge.decision import GainsAndCosts
 from cwndlab.judge.goals import BALANCE, THROUGHPUT
 from cwndlab.judge.networks import Networks
-from cwndlab.judge.sentences import certainty, headline, sentences
-from cwndlab.judge.weighing import Meaning, Weights, decide_population, equal_weights
+from cwndlab.judge.sentences import certainty, headline, sentences, step_sentence
+from cwndlab.judge.weighing import (
+    BEST_PROBABILITY,
+    Meaning,
+    Weights,
+    decide_population,
+    equal_weights,
+    likely_best,
+)
 from made_up import around
 
 NAMES = ("cubic", "bbr")
@@ -64,6 +73,45 @@ def test_estimates_are_alternatives_and_not_users() -> None:
     assert "of the users" not in said
     assert "24 networks, drawn from the estimates of your network" in certainty(decision)[1].meaning
     assert (decision.robust, decision.sure) == (0.9, 0.9)
+
+
+def test_the_set_contains_the_best_with_a_probability_of_nine_tenths() -> None:
+    by_class = {"link 1": runs(10, 20), "link 2": runs(10, 20), "link 3": runs(10, 5)}
+    shares = {"link 1": 0.5, "link 2": 0.3, "link 3": 0.2}
+    estimates = Weights(shares, Meaning(are_estimates=True))
+    decision = decide_population(NAMES, by_class, estimates, THROUGHPUT, "cubic")
+    assert decision.best == ("bbr", "cubic")
+    assert "use bbr; but the network is not known exactly, and cubic may be better" in headline(
+        decision
+    )
+    assert "But cubic may be better, because the network is not known" in step_sentence(decision)
+    users = Weights(shares, Meaning())
+    assert decide_population(NAMES, by_class, users, THROUGHPUT, "cubic").best == ("bbr",)
+
+
+def test_a_set_of_estimates_is_small() -> None:
+    utilities = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.9], [0.9, 0.9, 2.0]])
+    assert likely_best(utilities, [0.5, 0.4, 0.1], 1) == [1]  # a tie counts for both
+    assert likely_best(utilities, [0.5, 0.3, 0.2], 1) == [1, 3]
+    assert likely_best(utilities, [0.5, 0.3, 0.2], 2) == [2, 3]
+    with_inferior = np.vstack([utilities, utilities.min(axis=0) - 1])
+    assert likely_best(with_inferior, [0.5, 0.3, 0.2], 1) == [1, 3]
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda rows: st.lists(
+            st.lists(st.integers(0, 3), min_size=rows, max_size=rows), min_size=1, max_size=8
+        )
+    )
+)
+def test_the_set_of_estimates_reaches_its_probability(columns: list[list[int]]) -> None:
+    utilities = np.array(columns, dtype=float).T
+    shares = np.full(len(columns), 1 / len(columns))
+    found = likely_best(utilities, list(shares), 0)
+    covered = utilities[found].max(axis=0) == utilities.max(axis=0)
+    assert shares[covered].sum() >= BEST_PROBABILITY - 1e-6
+    assert len(set(found)) == len(found)
 
 
 def test_estimates_that_explain_nothing_are_never_sure() -> None:

@@ -77,14 +77,43 @@ def test_queues_drain_before_a_return(tmp_path: Path, rtt_ms: float, drain_s: fl
     assert not any(step.drain_s for step in network.steps if not step.is_return)
 
 
-def test_a_queue_that_disturbs_the_return_does_not_hide_clear_harm() -> None:
-    guard = Guard(Guardrails())
-    bad, back = replace(GOOD, rtt_p95_ms=1500.0), replace(GOOD, rtt_p95_ms=700.0)
-    assert guard.harm_of_period(bad, [back]) is None
-    assert "1500 ms" in str(guard.harm_after_return(bad, [GOOD], back))
-    assert guard.harm_after_return(bad, [back], back) is None
-    assert guard.harm_after_return(bad, [GOOD], NOTHING) is not None
-    assert guard.harm_after_return(bad, [], back) is None
+def _confirmed(
+    now: PeriodOutcome, before: list[PeriodOutcome], back: PeriodOutcome, *, is_whole: bool = True
+) -> str:
+    return str(Guard(Guardrails()).harm_after_return(now, before, back, is_whole=is_whole))
+
+
+def test_a_changed_network_during_the_return_does_not_hide_harm() -> None:
+    bad, back = replace(GOOD, rtt_p95_ms=200.0), replace(GOOD, rtt_p95_ms=100.0)
+    assert Guard(Guardrails()).harm_of_period(bad, [back]) is None
+    assert "200 ms (baseline: 71 ms)" in _confirmed(bad, [GOOD], back)
+    assert _confirmed(bad, [back], back) == "None"
+    assert "200 ms (baseline: 50 ms)" in _confirmed(bad, [GOOD], NOTHING)
+    assert _confirmed(bad, [], back) == "None"
+
+
+def test_a_queue_that_disturbs_the_return_does_not_hide_harm() -> None:
+    back = replace(GOOD, rtt_p95_ms=400.0)
+    bad, almost = replace(GOOD, rtt_p95_ms=160.0), replace(GOOD, rtt_p95_ms=150.0)
+    assert "160 ms (baseline: 50 ms)" in _confirmed(bad, [GOOD], back)
+    assert Guard(Guardrails()).harm_of_period(almost, [GOOD])
+    assert _confirmed(almost, [GOOD], back) == "None"
+
+
+def test_a_few_seconds_must_show_more_harm_than_a_period() -> None:
+    bad, worse = replace(GOOD, goodput_mbit_s=3.0), replace(GOOD, goodput_mbit_s=2.6)
+    assert "goodput is 3 Mbit/s" in _confirmed(bad, [GOOD], GOOD)
+    assert _confirmed(bad, [GOOD], GOOD, is_whole=False) == "None"
+    assert "goodput is 2.6 Mbit/s" in _confirmed(worse, [GOOD], GOOD, is_whole=False)
+
+
+def test_a_queue_that_is_never_empty_is_harm() -> None:
+    usual = replace(GOOD, rtt_p95_ms=200.0, rtt_p25_ms=30.0)
+    full = replace(usual, rtt_p25_ms=190.0)
+    assert "the 25th percentile RTT is 190 ms (baseline: 30 ms)" in _confirmed(full, [usual], usual)
+    assert _confirmed(replace(usual, rtt_p25_ms=74.0), [usual], usual) == "None"
+    old = replace(usual, rtt_p25_ms=None)  # from a file of an earlier version
+    assert _confirmed(full, [old], old) == "None"
 
 
 def test_a_period_goes_on_after_a_return_without_harm(tmp_path: Path) -> None:
@@ -104,6 +133,9 @@ def test_parts_of_a_period_count_by_their_time() -> None:
     found = combined([(GOOD, 10.0), (late, 5.0), (NOTHING, 5.0)])
     assert found == replace(GOOD, goodput_mbit_s=20.0, utility=2.0, flows=6)
     assert combined([(GOOD, 10.0)]) == GOOD
+    low, high = replace(GOOD, rtt_p25_ms=10.0), replace(GOOD, rtt_p25_ms=40.0)
+    assert combined([(low, 10.0), (high, 5.0)]).rtt_p25_ms == pytest.approx(20.0)
+    assert combined([(low, 10.0), (GOOD, 5.0)]).rtt_p25_ms is None
     assert combined([(NOTHING, 10.0)]) == NOTHING
 
 

@@ -157,7 +157,7 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     assert causes_sentence([held, undecided], trials) == (
         "1 claim is undecided; more repetitions could lead to a decision."
     )
-    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
+    assert "Too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 
 
 def test_another_variant_may_stand_in_the_place_of_one() -> None:

@@ -169,7 +169,9 @@ class _Guarded:
                 break
             back = self._return(step.block, suspicion, tried.outcome)
             yield back
-            harm = self.guard.harm_after_return(tried.outcome, reference, back.outcome)
+            harm = self.guard.harm_after_return(
+                tried.outcome, reference, back.outcome, is_whole=tried.suspicion is None
+            )
             reference = [back.outcome] if back.outcome.flows else reference
             if left_s < self.prediction.washout_s + LASTING_S:
                 break

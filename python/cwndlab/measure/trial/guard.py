@@ -26,10 +26,16 @@ earlier periods, the comparison hides a part of the harm. The fraction is theref
 suspicion, the trial returns to the baseline, and `harm_after_return` applies the full limits. The
 value was chosen by simulation, see docs/notes/2026-11-trials.md, 29 November.
 """
-_BY_HALF = 1.5
-"""Factor that loosens the limits in the second comparison of `harm_after_return`. There, a period
-is compared with the mean of the return and earlier periods of the baseline. The network may have
-changed since the earlier periods; the factor avoids that this change is taken for harm."""
+_SHORT = 1.5
+"""Factor that loosens the limits for a period that ended early: a few seconds show less than a
+whole period."""
+_EARLIER = 1.25
+"""Factor that loosens the limits for a comparison with earlier periods alone, after a return: the
+network may have changed since the earlier periods."""
+_RTTS = {"rtt_p95_ms": "95th", "rtt_p25_ms": "25th"}
+"""Columns to which the limit on the RTT applies, and the percentiles that they contain. The 25th
+percentile reveals a queue that is never empty: the baseline's 95th percentile may be equally high
+because other traffic sometimes fills the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,8 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest allowed 95th percentile RTT of the tested algorithm, as a multiple of the baseline's
-    95th percentile RTT. A baseline value below 20 ms counts as 20 ms."""
+    """Largest allowed RTT of the tested algorithm, as a multiple of the baseline's RTT. The limit
+    applies to the 95th and the 25th percentile. A baseline value below 20 ms counts as 20 ms."""
     goodput_ratio: float = 0.4
     """Smallest allowed ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
@@ -87,50 +93,76 @@ class Guard:
         return _harm(now, baseline, self._suspicion)
 
     def harm_after_return(
-        self, now: PeriodOutcome, before: Sequence[PeriodOutcome], back: PeriodOutcome
+        self,
+        now: PeriodOutcome,
+        before: Sequence[PeriodOutcome],
+        back: PeriodOutcome,
+        *,
+        is_whole: bool,
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        First, goodput, RTT and losses of the tested period `now` are compared with those of the
-        return `back`. There is harm if one of them is worse by more than a limit. If none is, a
-        queue that the tested algorithm left behind may have disturbed the return. Therefore, `now`
-        is also compared with the mean of the return and the earlier baseline periods `before`. The
-        limits of this second comparison are looser by a factor of 1.5. If no connection carried
-        enough data during the return, `now` is only compared with `before`, at the full limits.
+        The tested period `now` is compared with the return `back`, with the earlier periods
+        `before`, and with the mean of both. It did harm if it is worse than one of them by more
+        than a limit; for the earlier periods, the limits are multiplied by 1.25. Each comparison
+        finds harm that the others miss: the network may have been worse in the earlier periods or
+        in the return, and a queue that the tested algorithm left behind may disturb the return. If
+        no connection carried enough data during the return, `now` is only compared with the earlier
+        periods, with the limits themselves.
+
+        Args:
+            now: outcome of the tested period.
+            before: outcomes of earlier periods of the baseline.
+            back: outcome of the return to the baseline.
+            is_whole: whether the tested period ended as planned. If suspected harm ended it early,
+                the limits are multiplied by 1.5.
         """
-        if not back.flows:
-            return self.harm_of_period(now, before)
+        limits = self._limits if is_whole else self._limits.scaled(_SHORT)
         known = [each for each in before if each.flows]
-        found = _harm(now, [back], self._limits)
-        if found is not None or not known:
-            return found
-        return _harm(now, [_between(_usual(known), back)], self._limits.scaled(_BY_HALF))
+        if not back.flows:
+            return _harm(now, known, limits)
+        comparisons = [([back], limits)]
+        if known:
+            comparisons += [
+                ([_between(_usual(known), back)], limits),
+                (known, limits.scaled(_EARLIER)),
+            ]
+        found = (_harm(now, reference, least) for reference, least in comparisons)
+        return next((each for each in found if each is not None), None)
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
-    """Return an outcome whose goodput, RTT and losses are the medians over the given outcomes."""
+    """Return an outcome whose goodput, RTTs and losses are the medians over the given outcomes."""
 
-    def median(name: str) -> float:
-        return float(np.median([getattr(each, name) or 0.0 for each in outcomes]))
+    def median(name: str) -> float | None:
+        values = [value for each in outcomes if (value := getattr(each, name)) is not None]
+        return float(np.median(values)) if values else None
 
     return replace(
         outcomes[0],
         goodput_mbit_s=median("goodput_mbit_s"),
-        rtt_p95_ms=median("rtt_p95_ms"),
         retransmitted_pct=median("retransmitted_pct"),
+        rtt_p95_ms=median("rtt_p95_ms"),
+        rtt_p25_ms=median("rtt_p25_ms"),
     )
 
 
 def _between(one: PeriodOutcome, other: PeriodOutcome) -> PeriodOutcome:
-    """Return the mean of two outcomes: geometric for RTT and goodput, arithmetic for losses."""
-    rtts_ms = [max(each.rtt_p95_ms or 0.0, DELAY_FLOOR_MS) for each in (one, other)]
-    goodputs = [each.goodput_mbit_s or 0.0 for each in (one, other)]
+    """Return the mean of two outcomes: geometric for RTTs and goodput, arithmetic for losses."""
+
+    def mean(name: str, least: float) -> float | None:
+        values = [getattr(each, name) for each in (one, other)]
+        if None in values:
+            return None
+        return math.sqrt(math.prod(max(value, least) for value in values))
+
     shares = [each.retransmitted_pct or 0.0 for each in (one, other)]
     return replace(
         one,
-        rtt_p95_ms=math.sqrt(rtts_ms[0] * rtts_ms[1]),
-        goodput_mbit_s=math.sqrt(goodputs[0] * goodputs[1]),
+        goodput_mbit_s=mean("goodput_mbit_s", 0.0),
         retransmitted_pct=sum(shares) / 2,
+        rtt_p95_ms=mean("rtt_p95_ms", DELAY_FLOOR_MS),
+        rtt_p25_ms=mean("rtt_p25_ms", DELAY_FLOOR_MS),
     )
 
 
@@ -139,15 +171,18 @@ def _harm(now: PeriodOutcome, baseline: Sequence[PeriodOutcome], limits: Guardra
     if not known or not now.flows:
         return None
     usual = _usual(known)
-    rtt_ms, goodput = usual.rtt_p95_ms or 0.0, usual.goodput_mbit_s or 0.0
-    again = usual.retransmitted_pct or 0.0
-    if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
-        return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms (baseline: {rtt_ms:.0f} ms)"
-    if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
-        return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s (baseline: {goodput:.3g} Mbit/s)"
-    if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
-        return (
-            f"{now.retransmitted_pct:.1f} % of the segments are retransmitted (baseline: "
-            f"{again:.1f} %)"
-        )
+    for name, percentile in _RTTS.items():
+        own_ms, usual_ms = getattr(now, name), getattr(usual, name)
+        if own_ms is None or usual_ms is None:
+            continue
+        if own_ms > limits.rtt_ratio * max(usual_ms, DELAY_FLOOR_MS):
+            return (
+                f"the {percentile} percentile RTT is {own_ms:.0f} ms (baseline: {usual_ms:.0f} ms)"
+            )
+    goodput, usual_goodput = now.goodput_mbit_s or 0.0, usual.goodput_mbit_s or 0.0
+    if goodput < limits.goodput_ratio * usual_goodput:
+        return f"goodput is {goodput:.3g} Mbit/s (baseline: {usual_goodput:.3g} Mbit/s)"
+    again, usual_again = now.retransmitted_pct or 0.0, usual.retransmitted_pct or 0.0
+    if again > usual_again + limits.retransmitted_points:
+        return f"{again:.1f} % of the segments are retransmitted (baseline: {usual_again:.1f} %)"
     return None

@@ -31,6 +31,9 @@ class PeriodOutcome:
     rtt_p95_ms: float | None
     retransmitted_pct: float | None
     flows: int
+    rtt_p25_ms: float | None = None
+    """25th percentile of the RTT: it shows whether a queue is ever empty. None also in files of
+    earlier versions."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as a dictionary for JSON."""
@@ -119,12 +122,15 @@ def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
     def mean(name: str) -> float:
         return sum((getattr(each, name) or 0.0) * weight_s for each, weight_s in known) / total_s
 
+    shown = all(each.rtt_p25_ms is not None for each, _ in known)
+
     return PeriodOutcome(
         mean("utility"),
         mean("goodput_mbit_s"),
         mean("rtt_p95_ms"),
         mean("retransmitted_pct"),
         sum(each.flows for each, _ in known),
+        mean("rtt_p25_ms") if shown else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cwndlab.measure.trial.periods import PeriodOutcome
+from cwndlab.measure.trial.periods import NOTHING, PeriodOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,17 +96,19 @@ class PeriodTraffic:
             if flow.bytes_acked >= LEAST_BYTES and flow.goodput_mbit_s and flow.rtts_ms
         ]
         if not known:
-            return PeriodOutcome(None, None, None, None, 0)
+            return NOTHING
         sent = sum(flow.grown("segs_out") for flow in known)
         again = sum(flow.grown("total_retrans") for flow in known)
         rtts_ms = np.concatenate([flow.rtts_ms for flow in known])
+        rtt_p25_ms, rtt_p95_ms = (float(each) for each in np.percentile(rtts_ms, (25, 95)))
         goodputs = [flow.goodput_mbit_s or math.nan for flow in known]
         return PeriodOutcome(
             float(np.mean([self._utility(flow) for flow in known])),
             float(np.mean(goodputs)),
-            float(np.percentile(rtts_ms, 95)),
+            rtt_p95_ms,
             100 * again / sent if sent else 0.0,
             len(known),
+            rtt_p25_ms,
         )
 
     def _utility(self, flow: WatchedFlow) -> float:
