@@ -201,8 +201,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the 95th percentile RTT of the tested algorithm is more than this many "
-    "times the 95th percentile RTT of the algorithm in use today.",
+    help="End the trial if the RTT of the tested algorithm (95th or 25th percentile) is more than "
+    "this many times the RTT of the algorithm in use today.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
