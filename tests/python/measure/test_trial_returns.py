@@ -112,6 +112,7 @@ def test_a_queue_that_is_never_empty_is_harm() -> None:
     full = replace(usual, rtt_p25_ms=190.0)
     assert "the 25th percentile RTT is 190 ms (baseline: 30 ms)" in _confirmed(full, [usual], usual)
     assert _confirmed(replace(usual, rtt_p25_ms=74.0), [usual], usual) == "None"
+    assert _confirmed(full, [usual], usual, is_whole=False) == "None"  # a few seconds
     old = replace(usual, rtt_p25_ms=None)  # from a file of an earlier version
     assert _confirmed(full, [old], old) == "None"
 

@@ -74,7 +74,7 @@ class Guard:
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
         """Describe the harm if all checks of the last two seconds found harm; else return None."""
-        found = _harm(now, baseline, self._limits)
+        found = _harm(_short(now), baseline, self._limits)
         if found is None:
             self._since_s = None
             return None
@@ -115,9 +115,11 @@ class Guard:
             before: outcomes of earlier periods of the baseline.
             back: outcome of the return to the baseline.
             is_whole: whether the tested period ended as planned. If suspected harm ended it early,
-                the limits are multiplied by 1.5.
+                the limits are multiplied by 1.5, and the 25th percentile of the RTT is ignored.
         """
-        limits = self._limits if is_whole else self._limits.scaled(_SHORT)
+        limits = self._limits
+        if not is_whole:
+            now, limits = _short(now), limits.scaled(_SHORT)
         known = [each for each in before if each.flows]
         if not back.flows:
             return _harm(now, known, limits)
@@ -129,6 +131,11 @@ class Guard:
             ]
         found = (_harm(now, reference, least) for reference, least in comparisons)
         return next((each for each in found if each is not None), None)
+
+
+def _short(outcome: PeriodOutcome) -> PeriodOutcome:
+    """Return the outcome of a few seconds, which do not show whether a queue is ever empty."""
+    return replace(outcome, rtt_p25_ms=None)
 
 
 def _usual(outcomes: Sequence[PeriodOutcome]) -> PeriodOutcome:
