@@ -111,7 +111,12 @@ class Inquiry:
         )
 
     def try_networks(self, draws: int) -> None:
-        """Run every algorithm once on each similar network; store the results in a subfolder."""
+        """Run every algorithm once on each of many networks that are similar to the user's network.
+
+        For a population, the networks are similar to the networks of its classes of users. Similar
+        networks are drawn from the ranges of uncertain values, such as the distance of the server.
+        The results are stored in a subfolder.
+        """
         document, kept = self._networks(draws)
         _run(Study(**document), self.folder / NETWORKS, self.jobs)
         write_draws(self.folder / NETWORKS, kept)

@@ -165,7 +165,9 @@ class LiveExecutor:
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
-        """Measure the missing runs of the current place, one by one.
+        """Measure, one by one, the runs that are still missing at the place of this machine.
+
+        A place is a location that the study names, such as `home`.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long, or one of the two machines

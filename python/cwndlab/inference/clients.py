@@ -33,7 +33,7 @@ class ClientClass:
     """A class of connections with similar paths."""
 
     flow: MeasuredFlow
-    """The connection whose path represents the class best."""
+    """The connection whose path is most typical of this class of clients."""
     connections: int
     share_of_flows: float
     share_of_bytes: float

@@ -143,7 +143,11 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether a column has a mean other than zero, so that its effect can be plotted."""
+    """Return whether at least one mean of a column is known and is not zero.
+
+    Otherwise, a plot of the column would be empty or show only zeros, for example if no run had a
+    timeout.
+    """
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 

@@ -92,10 +92,10 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the mean, over blocks, of the challenger's utility minus the baseline's.
+    """Return the mean difference over the blocks, with its 95 % confidence interval.
 
-    The result also contains the interval of the mean. Return None if fewer than two blocks contain
-    the utilities of both algorithms.
+    The difference of a block is the challenger's utility minus the baseline's utility. Return None
+    if fewer than two blocks contain the utilities of both algorithms.
 
     Args:
         challenger: utility of the challenger in each block; NaN for a missing value.

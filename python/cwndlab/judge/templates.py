@@ -28,9 +28,9 @@ TEMPLATES = {
     ),
     # Shares of competing flows, in the middle of the headline.
     "share": " (in competition with a flow of {neighbour}, {first} gets {share} of the link)",
-    "starves": " ({first} starves a competing flow of {neighbour}, which gets {share} of the link)",
+    "starves": " ({first} starves a competing {neighbour} flow, which gets {share} of the link)",
     "is starved": (
-        " (a competing flow of {neighbour} starves {first}, which gets {share} of the link)"
+        " (a competing {neighbour} flow starves {first}, which gets {share} of the link)"
     ),
     "own kind": " (two flows of {first} share the link unequally: one of them gets {share})",
     "harms": (

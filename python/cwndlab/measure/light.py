@@ -216,10 +216,10 @@ def _delays_ns(
 
 
 def _pairs(series: Sequence[TrainSeries], delays_ns: Sequence[npt.NDArray[np.float64]]) -> Pairs:
-    """Return the packet pairs of several series, whose trains consist of one packet each.
+    """Group the packets of each series into pairs: 1 and 2, 3 and 4, and so on.
 
-    Packets 1 and 2 of a series form a pair, packets 3 and 4 the next pair, and so on. A pair is
-    omitted if one of its packets was lost, or if the link may not have been idle before the pair.
+    Each train in these series must consist of a single packet. A pair is omitted if one of its
+    packets was lost, or if the link may not have been idle before the pair.
     """
     found = []
     for each, delays in zip(series, delays_ns, strict=True):

@@ -212,5 +212,7 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Maps the name of each function that expressions may use to its implementation. The argument of
-each function is an array, whose first axis has one entry for each table cell."""
+"""Maps the name of each function that expressions may use to its implementation. Each function
+takes one array; entry i along its first axis belongs to value i in the function's parentheses. In
+`min(reno[3:5])`, these values are three cells of the paper's table, or the means of cwndlab's runs
+for these cells."""

@@ -39,8 +39,9 @@ class WrittenClass(Basis):
         description="name of this class of users in results"
     )
     link: Link = Field(
-        description="link of the users of this class: a table, or one line of text such as "
-        "lte-typical"
+        description="network of the users of this class: the name of a preset such as lte-typical, "
+        "the path of a TOML file such as ./my.toml, a link in one line of text, or a table of link "
+        "settings"
     )
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] = Field(
         description="weight of this class of users, relative to the weights of the other classes"

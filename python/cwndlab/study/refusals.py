@@ -1,4 +1,4 @@
-"""Find the key of a study that sets a value which the simulator refuses."""
+"""Find the key of a study whose value the simulator refuses."""
 
 from __future__ import annotations
 

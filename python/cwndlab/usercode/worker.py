@@ -50,7 +50,7 @@ class DescribeProgram:
     library: str
     """Path of the algorithm's compiled file (shared object)."""
     files: str
-    """Path of the source file, which the error message names if the process crashes."""
+    """Path of the algorithm's source file, for the error message if the process crashes."""
 
     def answer(self, _send: Send) -> dict[str, Any]:
         """Load the algorithm and return its description."""
@@ -64,7 +64,7 @@ class CheckProgram:
     library: str
     """Path of the algorithm's compiled file (shared object)."""
     files: str
-    """Path of the source file, which the error message names if the process crashes."""
+    """Path of the algorithm's source file, for the error message if the process crashes."""
     examples: int
     seed: int
     is_module: bool

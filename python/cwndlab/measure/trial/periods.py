@@ -105,14 +105,16 @@ class PeriodLog:
 
 
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
-    """Combine the outcomes of a period's parts, between which the trial returned to the baseline.
+    """Combine the outcomes of the parts of one period into the outcome of the period.
 
-    The result is the mean over the parts, weighted by their durations. Parts in which no connection
-    carried enough data are left out. The numbers of connections are added.
+    Within a period, the trial sometimes switches back to the baseline algorithm for a while, to
+    check for harm. This divides the period into parts. The result is the mean over the parts,
+    weighted by their durations. Parts in which no connection carried enough data are left out. The
+    numbers of connections are added.
 
     Args:
-        parts: for each part of the period, its outcome and its duration in seconds without the
-            wash-out.
+        parts: for each part of the period, its outcome and its duration in seconds. The duration
+            excludes the wash-out, which is the time after a switch that is not measured.
     """
     known = [(outcome, weight_s) for outcome, weight_s in parts if outcome.flows and weight_s > 0]
     if len(known) <= 1:

@@ -15,8 +15,9 @@ _T = TypeVar("_T")
 class WaitingPlaces(Generic[_T]):
     """Connections that have not authenticated yet, by address.
 
-    If an address has too many connections, its oldest connection must close. If there are too many
-    connections in total, the address with the most connections must close its oldest connection.
+    If an address has too many of these connections, the server closes the oldest of them from that
+    address. If there are too many in total, the server closes the oldest one from the address that
+    has the most.
     """
 
     def __init__(self, most: int, most_of_address: int) -> None:
