@@ -133,7 +133,10 @@ def _guarded(
             harm = None
         else:
             returns += 1
-            harm = guard.harm_after_return(ours[n], before, backs[n], is_whole=True)
+            is_first = n == own_periods[0]
+            harm = guard.harm_after_return(
+                ours[n], before, backs[n], is_whole=True, is_first=is_first
+            )
         if harm is not None:
             return Guarded(is_stopped=True, returns=returns)
         reference.append(theirs[n ^ 1])

@@ -132,12 +132,12 @@ def _exposed(setting: Setting, runs: list[Flows]) -> Exposed:
         if guard.harm(now, [before]) is None:
             continue
         stop_s = stop_s or clock_s
-        if guard.harm_after_return(now, [before], back, is_whole=False) is not None:
+        if guard.harm_after_return(now, [before], back, is_whole=False, is_first=True) is not None:
             checked_stop_s = clock_s
         break
     if guard.harm_of_period(own, [before]) is not None:
         stop_s = stop_s or setting.period_s
-    if guard.harm_after_return(own, [before], back, is_whole=True) is not None:
+    if guard.harm_after_return(own, [before], back, is_whole=True, is_first=True) is not None:
         checked_stop_s = checked_stop_s or setting.period_s
     # Harm is defined by the 95th percentile of the RTT, goodput and losses.
     defined = replace(same, rtt_p25_ms=None)

@@ -78,9 +78,26 @@ def test_queues_drain_before_a_return(tmp_path: Path, rtt_ms: float, drain_s: fl
 
 
 def _confirmed(
-    now: PeriodOutcome, before: list[PeriodOutcome], back: PeriodOutcome, *, is_whole: bool = True
+    now: PeriodOutcome,
+    before: list[PeriodOutcome],
+    back: PeriodOutcome,
+    *,
+    is_whole: bool = True,
+    is_first: bool = True,
 ) -> str:
-    return str(Guard(Guardrails()).harm_after_return(now, before, back, is_whole=is_whole))
+    guard = Guard(Guardrails())
+    return str(guard.harm_after_return(now, before, back, is_whole=is_whole, is_first=is_first))
+
+
+def test_the_first_period_is_judged_more_strictly() -> None:
+    bad, back = replace(GOOD, rtt_p95_ms=200.0), replace(GOOD, rtt_p95_ms=100.0)
+    assert "200 ms (baseline: 71 ms)" in _confirmed(bad, [GOOD], back)
+    assert _confirmed(bad, [GOOD], back, is_first=False) == "None"
+    worse = replace(GOOD, rtt_p95_ms=230.0)
+    assert "230 ms (baseline: 71 ms)" in _confirmed(worse, [GOOD], back, is_first=False)
+    alone = replace(GOOD, rtt_p95_ms=160.0)
+    assert "160 ms" in _confirmed(alone, [GOOD], replace(GOOD, rtt_p95_ms=400.0))
+    assert _confirmed(alone, [GOOD], replace(GOOD, rtt_p95_ms=400.0), is_first=False) == "None"
 
 
 def test_a_changed_network_during_the_return_does_not_hide_harm() -> None:

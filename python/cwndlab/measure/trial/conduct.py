@@ -170,7 +170,11 @@ class _Guarded:
             back = self._return(step.block, suspicion, tried.outcome)
             yield back
             harm = self.guard.harm_after_return(
-                tried.outcome, reference, back.outcome, is_whole=tried.suspicion is None
+                tried.outcome,
+                reference,
+                back.outcome,
+                is_whole=tried.suspicion is None,
+                is_first=is_first,
             )
             reference = [back.outcome] if back.outcome.flows else reference
             if left_s < self.prediction.washout_s + LASTING_S:

@@ -30,8 +30,8 @@ _SHORT = 1.5
 """Factor that loosens the limits for a period that ended early: a few seconds show less than a
 whole period."""
 _EARLIER = 1.25
-"""Factor that loosens the limits for a comparison with earlier periods alone, after a return: the
-network may have changed since the earlier periods."""
+"""Factor that loosens the limits in some comparisons with earlier periods, see `harm_after_return`:
+the network may have changed since the earlier periods."""
 _RTTS = {"rtt_p95_ms": "95th", "rtt_p25_ms": "25th"}
 """Columns to which the limit on the RTT applies, and the percentiles that they contain. The 25th
 percentile reveals a queue that is never empty: the baseline's 95th percentile may be equally high
@@ -99,16 +99,21 @@ class Guard:
         back: PeriodOutcome,
         *,
         is_whole: bool,
+        is_first: bool,
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        The tested period `now` is compared with the return `back`, with the earlier periods
-        `before`, and with the mean of both. It did harm if it is worse than one of them by more
-        than a limit; for the earlier periods, the limits are multiplied by 1.25. Each comparison
-        finds harm that the others miss: the network may have been worse in the earlier periods or
-        in the return, and a queue that the tested algorithm left behind may disturb the return. If
-        no connection carried enough data during the return, `now` is only compared with the earlier
-        periods, with the limits themselves.
+        The tested period `now` is compared with the return `back`, and with the mean of the return
+        and the earlier periods `before`. The first period is also compared with the earlier periods
+        alone. There is harm if the period is worse by more than a limit in one of the comparisons.
+        Each of them finds harm that the others miss: the network may have been worse in the earlier
+        periods or in the return, and a queue that the tested algorithm left behind may disturb the
+        return. If no connection carried enough data during the return, `now` is only compared with
+        the earlier periods, with the limits themselves.
+
+        The limits are multiplied by 1.25 for the earlier periods alone and, after the first period,
+        for the mean. The first period is thus judged more strictly: a trial that has hardly begun
+        loses little if it ends without need.
 
         Args:
             now: outcome of the tested period.
@@ -116,6 +121,7 @@ class Guard:
             back: outcome of the return to the baseline.
             is_whole: whether the tested period ended as planned. If suspected harm ended it early,
                 the limits are multiplied by 1.5, and the 25th percentile of the RTT is ignored.
+            is_first: whether it is the first period of the tested algorithm.
         """
         limits = self._limits
         if not is_whole:
@@ -125,10 +131,10 @@ class Guard:
             return _harm(now, known, limits)
         comparisons = [([back], limits)]
         if known:
-            comparisons += [
-                ([_between(_usual(known), back)], limits),
-                (known, limits.scaled(_EARLIER)),
-            ]
+            looser = limits.scaled(_EARLIER)
+            comparisons.append(([_between(_usual(known), back)], limits if is_first else looser))
+            if is_first:
+                comparisons.append((known, looser))
         found = (_harm(now, reference, least) for reference, least in comparisons)
         return next((each for each in found if each is not None), None)
 
