@@ -161,11 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the mean relative change from `theirs` to `ours`, and the ends of its 95 % interval.
-
-    Both arguments are logarithms. A change of -0.04 means 4 % less. Return None if no pair of
-    values is complete. The ends are None if there is only one pair.
-    """
+    """Return the mean relative change between logarithms; see `_core.pyi`."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -183,11 +179,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess on similar networks whether the algorithm in row `choice` of `draws` is a good choice.
-
-    `draws` contains utilities: one row per algorithm, one column per network. Return None if every
-    network lacks a value. `_core.pyi` explains the other arguments.
-    """
+    """Assess algorithm `choice` on similar networks, the columns of `draws`; see `_core.pyi`."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
@@ -301,8 +293,7 @@ def queue_size(
     Args:
         stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
-        server_ns: one-way delay between link and server, which is subtracted twice from `rtt_ns`
-            to compute the default queue limit.
+        server_ns: one-way delay between link and server; the default queue limit ignores it.
         mean_bits_per_sec: maps the name of each trace, as written in the link, to its mean rate.
     """
     rates = dict(mean_bits_per_sec)

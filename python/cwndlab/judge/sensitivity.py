@@ -52,8 +52,7 @@ class Flip:
 
     key: str
     other: int
-    """Row number, in the matrix of utilities, of the algorithm that is better beyond the break-even
-    value."""
+    """Row, in the matrix of utilities, of the algorithm that is better beyond the break-even."""
     side: Side
     """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
     if the key has choices instead of numbers, and `other` is better for one choice."""
@@ -170,8 +169,7 @@ class ShareTurn:
     """Break-even weight of the class of users: at this weight, the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row number, in the table of utilities, of the algorithm that is best just above or below `at`
-    (see `side`)."""
+    """Row, in the matrix of utilities, of the best algorithm just above or below `at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +184,7 @@ class Weighing:
     """Loss of utility with each algorithm (row) in each class (column), compared with the best
     algorithm for the class."""
     loser: str | None
-    """The class that loses the most utility with the recommended algorithm; None if no loss exceeds
-    the `zone` of `weigh`."""
+    """The class that loses the most utility, if the loss exceeds the `zone` of `weigh`."""
     turns: tuple[ShareTurn, ...]
     """For each class, the smallest change of its weight that changes the recommendation, if there
     is one. The smallest of these changes comes first."""

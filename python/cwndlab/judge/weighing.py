@@ -177,11 +177,13 @@ def likely_best(utilities: Floats, shares: Sequence[float], first: int) -> list[
 
     Args:
         utilities: utility of each algorithm (row) in each estimate of the network (column).
+            Estimates with a missing utility are ignored; at least one estimate must be complete.
         shares: probability of each estimate; the probabilities sum to 1.
         first: row of the recommended algorithm.
     """
-    probabilities = np.asarray(shares)
-    is_best = utilities >= utilities.max(axis=0)
+    whole = np.isfinite(utilities).all(axis=0)
+    probabilities = np.asarray(shares)[whole] / np.sum(np.asarray(shares)[whole])
+    is_best = utilities[:, whole] >= utilities[:, whole].max(axis=0)
     found, is_covered = [first], is_best[first]
     while probabilities[is_covered].sum() < BEST_PROBABILITY - _ROUNDING:
         gains = (is_best & ~is_covered) @ probabilities

@@ -82,8 +82,7 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict on the claim by the paper's tables; None if these contain no values for the claim."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper. None if cwndlab changed no
-    setting to match the paper's figures."""
+    """Verdict from runs that use only settings stated in the paper; None without other runs."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -356,10 +355,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Combine the verdicts on the parts of a claim into the verdict on the claim.
-
-    A claim fails if one part fails. A claim for which runs are missing cannot hold.
-    """
+    """Return a verdict: a claim fails if one part fails, and holds only without missing runs."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

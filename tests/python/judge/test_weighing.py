@@ -94,6 +94,8 @@ def test_a_set_of_estimates_is_small() -> None:
     assert likely_best(utilities, [0.5, 0.4, 0.1], 1) == [1]  # a tie counts for both
     assert likely_best(utilities, [0.5, 0.3, 0.2], 1) == [1, 3]
     assert likely_best(utilities, [0.5, 0.3, 0.2], 2) == [2, 3]
+    missing = np.column_stack([utilities, [0.0, 0.0, np.nan, 0.0]])
+    assert likely_best(missing, [0.25, 0.15, 0.1, 0.5], 1) == [1, 3]
     with_inferior = np.vstack([utilities, utilities.min(axis=0) - 1])
     assert likely_best(with_inferior, [0.5, 0.3, 0.2], 1) == [1, 3]
 

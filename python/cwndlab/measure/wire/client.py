@@ -51,8 +51,7 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client. This session may also measure during
-                the turn of the other session.
+            beside: `id` of another session of this client, whose turn this session may use, too.
         """
         self._address = address
         self._beside_of = beside
@@ -66,8 +65,7 @@ class Session:
         Raises:
             ServerUnreachableError: no program answers at the address.
             ProtocolError: another program answers, or the token is wrong.
-            OtherServerError: the server's fingerprint is not the expected one.
-            TransferFailedError: the server refuses the session.
+            OtherServerError, TransferFailedError: unexpected fingerprint; the server refuses.
         """
         try:
             self._channel, self._signer, welcome = self._open()
