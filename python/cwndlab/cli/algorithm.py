@@ -39,9 +39,9 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List cwndlab's algorithms, and state which of them this kernel has.
+    """List cwndlab's algorithms, and which of them this kernel has.
 
-    Algorithms that the kernel does not have, but that can be loaded, are marked.
+    The list also shows which of the other algorithms can be loaded.
     """
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
