@@ -230,7 +230,7 @@ def mbit_s(size_bytes: float, time_s: float) -> float | None:
 
 
 def finite(text: str) -> float | None:
-    """Convert a string to a number; return None if it is no number of a magnitude below 2**63."""
+    """Convert a string to a number; return None if it is not a number between -2**63 and 2**63."""
     try:
         value = float(text)
     except ValueError:

@@ -41,7 +41,7 @@ CAPTURE_FILE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The scenario of a study, with its traces and algorithms; the seed 0 is a placeholder."""
+    """Scenario of a study, with its traces and algorithms. Its seed is 0; each run sets its own."""
 
     scenario: si.Scenario
     traces: Mapping[str, Trace]

@@ -51,7 +51,8 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """Scenario of the combination of levels (seed 0 as placeholder), its traces and algorithms."""
+    """Scenario of the run's factor levels, with traces and algorithms; its seed is 0, and each run
+    sets its own."""
 
     @property
     def scenario(self) -> Scenario:
