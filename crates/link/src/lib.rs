@@ -59,7 +59,7 @@ pub use duplex::Duplex;
 pub use error::{ConfigError, StageError};
 pub use event::{DropReason, LinkEvent, LinkEventKind};
 pub use link::Link;
-pub use packet::{Admission, Alike, Packet};
+pub use packet::{Admission, Alike, Packet, Train};
 pub use path::{ChainConfig, PathConfig, PathStage, WireConfig};
 pub use probability::{Probability, ProbabilityError};
 pub use queue::{Dequeued, Discipline};

@@ -35,6 +35,13 @@ pub trait Packet {
     fn prefetch(&self) {}
 }
 
+/// Packets of the same length that enter a link together, and are constructed in their slots of the
+/// link's buffer, so that they are copied only once.
+pub trait Train<P> {
+    /// Constructs the packet with a given index, which is 0 for the first packet, in `slot`.
+    fn put(&self, index: u32, slot: &mut Option<P>);
+}
+
 /// Packets of the same user and the same length that arrive together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alike {

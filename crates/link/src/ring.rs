@@ -115,18 +115,12 @@ impl<P> Ring<P> {
     /// Appends a packet.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, served: Time, bytes: u32, packet: P) {
-        self.push_with(arrival, served, bytes, |place| *place = Some(packet));
+        self.push_slot(arrival, served, bytes).packet = Some(packet);
     }
 
-    /// Adds a packet as [`Ring::push`] does; `put` constructs the packet in its slot.
+    /// Adds a packet as [`Ring::push`] does; the caller puts the packet into the returned slot.
     #[inline(always)]
-    pub(crate) fn push_with(
-        &mut self,
-        arrival: Time,
-        served: Time,
-        bytes: u32,
-        put: impl FnOnce(&mut Option<P>),
-    ) {
+    pub(crate) fn push_slot(&mut self, arrival: Time, served: Time, bytes: u32) -> &mut Slot<P> {
         if self.len() == self.slots.len() {
             self.grow();
         }
@@ -137,7 +131,7 @@ impl<P> Ring<P> {
         slot.arrival = arrival;
         slot.served = served;
         slot.bytes = bytes;
-        put(&mut slot.packet);
+        slot
     }
 
     /// Moves the last packet before all packets that arrive later, but not before a packet that
@@ -176,17 +170,16 @@ impl<P> Ring<P> {
         let arrival = self.first_arrival();
         let mut first = None;
         if self.head != self.tail {
-            self.pop_with(|packet| first = packet.take());
+            self.pop_into(&mut first);
         }
         Some((arrival, first?))
     }
 
-    /// Removes the first packet of a ring that is not empty; `take` removes the packet from its
-    /// slot.
+    /// Moves the first packet of a ring that is not empty to `place`.
     ///
     /// Returns the arrival time of the next packet.
     #[inline(always)]
-    pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) -> Time {
+    pub(crate) fn pop_into(&mut self, place: &mut Option<P>) -> Time {
         let (head, tail) = (self.head, self.tail);
         debug_assert_ne!(head, tail, "there is no packet");
         let next = head.wrapping_add(1);
@@ -198,7 +191,7 @@ impl<P> Ring<P> {
             self.passed_bytes += u64::from(slot.bytes);
         }
         self.head = next;
-        take(&mut slot.packet);
+        *place = slot.packet.take();
         if next == tail { Time::NEVER } else { slots[next & mask].arrival }
     }
 

@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 use cwndlab_link::{
     AnyLink, DualPi2Config, FqCodelConfig, JitterConfig, LightConfig, LightTrace, Link,
     LinkEventKind, LossConfig, OutageConfig, OutageKind, PieConfig, PoliceConfig, Probability,
-    QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig, Stages, StepConfig, Traces,
+    QueueConfig, RateConfig, RateTrace, RedConfig, StageConfig, Stages, StepConfig, Traces, Train,
     Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
@@ -19,6 +19,21 @@ const END_MS: u64 = 400;
 
 /// Number of flows, which send in turn.
 const FLOWS: u32 = 3;
+
+/// Packets like the first one, with consecutive numbers.
+struct Numbered(Frame);
+
+impl Numbered {
+    fn packet(&self, index: u32) -> Frame {
+        Frame { number: Box::new(*self.0.number + index), ..self.0.clone() }
+    }
+}
+
+impl Train<Frame> for Numbered {
+    fn put(&self, index: u32, slot: &mut Option<Frame>) {
+        *slot = Some(self.packet(index));
+    }
+}
 
 fn rates() -> impl Strategy<Value = RateConfig> {
     let rate = (1_u64..40).prop_map(|mbit_s| Rate::from_bits_per_sec(mbit_s * 999_983));
@@ -347,13 +362,13 @@ proptest! {
         for ((at, frame), count) in arrivals.iter().zip(trains) {
             common::run_until(&mut wire, *at, &mut outcome);
             common::run_until(&mut other, *at, &mut expected);
-            let packet = |index| Frame { number: Box::new(number + index), bytes, ..frame.clone() };
-            let put = |place: &mut Option<Frame>, index| *place = Some(packet(index));
-            let is_first_taken = wire.take_at_once(*at, bytes, |place| put(place, 0));
+            let train = Numbered(Frame { number: Box::new(number), bytes, ..frame.clone() });
+            let packet = |index| train.packet(index);
+            let is_first_taken = wire.take_at_once(*at, bytes, &train);
             let taken = if is_first_taken {
                 1
             } else {
-                wire.take_like_the_last(*at, bytes, count, put)
+                wire.take_like_the_last(*at, bytes, count, &train)
             };
             (taken..count).for_each(|index| {
                 wire.handle_packet(*at, 0, packet(index));

@@ -3,6 +3,7 @@
 use cwndlab_host::Merge;
 use cwndlab_link::{Ack, Packet};
 use cwndlab_packet::{Flags, Segment};
+use cwndlab_tcp::Train;
 use cwndlab_units::Ecn;
 
 /// A TCP segment without additional data, so that it is copied only once from the outbox of its
@@ -53,6 +54,17 @@ impl Packet for Frame {
     #[inline]
     fn mark_ce(&mut self) {
         self.0.ecn = Ecn::Ce;
+    }
+}
+
+impl cwndlab_link::Train<Frame> for Train {
+    #[inline(always)]
+    fn put(&self, index: u32, slot: &mut Option<Frame>) {
+        // Copied as a whole, which is faster than field by field.
+        let Frame(segment) = slot.insert(Frame(self.first));
+        if index > 0 {
+            segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
+        }
     }
 }
 

@@ -72,15 +72,12 @@ impl Path {
     /// packets.
     #[inline(always)]
     pub(crate) fn send_answer(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
-        let Train { ref first, count } = *train;
-        if count == 1
+        if train.count == 1
             && let AnyLink::Wire(wire) = &mut self.links[ingress.link as usize]
+            && wire.take_at_once(now, train.first.wire_bytes(), train)
         {
-            let put = |place: &mut Option<Frame>| *place = Some(Frame(*first));
-            if wire.take_at_once(now, first.wire_bytes(), put) {
-                self.wakes.set_near(ingress.link as usize, wire.wake_time());
-                return false;
-            }
+            self.wakes.set_near(ingress.link as usize, wire.wake_time());
+            return false;
         }
         self.send_apart(ingress, now, train)
     }
@@ -93,14 +90,7 @@ impl Path {
         let AnyLink::Wire(wire) = &mut self.links[link as usize] else {
             return self.send_to_medium(ingress, now, train);
         };
-        let put = |place: &mut Option<Frame>, index: u32| {
-            // Copied as a whole, which is faster than field by field.
-            let Frame(segment) = place.insert(Frame(*first));
-            if index > 0 {
-                segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
-            }
-        };
-        let taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
+        let taken = wire.take_like_the_last(now, first.wire_bytes(), count, train);
         self.wakes.set_near(link as usize, wire.wake_time());
         if taken < count {
             self.send_each(ingress, now, first, taken..count);

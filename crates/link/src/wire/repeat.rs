@@ -7,7 +7,7 @@ use cwndlab_units::{Duration, Time};
 
 use super::Wire;
 use super::steady::Steady;
-use crate::packet::Packet;
+use crate::packet::{Packet, Train};
 use crate::queue::Queue;
 use crate::rate::Server;
 
@@ -16,7 +16,7 @@ impl<P: Packet> Wire<P> {
     /// packet.
     ///
     /// Returns the number of packets queued; the caller passes the remaining packets to
-    /// [`Link::handle_packet`]. `put` stores the packet with a given index in its slot.
+    /// [`Link::handle_packet`].
     ///
     /// [`Link::handle_packet`]: crate::Link::handle_packet
     #[inline(always)]
@@ -25,21 +25,22 @@ impl<P: Packet> Wire<P> {
         now: Time,
         wire_bytes: u32,
         count: u32,
-        put: impl Fn(&mut Option<P>, u32),
+        train: &impl Train<P>,
     ) -> u32 {
         let bytes = wire_bytes + self.framing_bytes;
         let mut taken = 0;
         if bytes == self.steady.bytes {
-            while taken < count && self.take_one(now, bytes, |place| put(place, taken)) {
+            while taken < count && self.take_one(now, bytes, taken, train) {
                 taken += 1;
             }
         }
         taken
     }
 
-    /// Queues a packet with the length of the last packet, if it can be handled in the same way.
+    /// Queues the packet of a train with a given index, if the packet has the length of the last
+    /// packet and can be handled in the same way.
     #[inline(always)]
-    fn take_one(&mut self, now: Time, bytes: u32, put: impl FnOnce(&mut Option<P>)) -> bool {
+    fn take_one(&mut self, now: Time, bytes: u32, index: u32, train: &impl Train<P>) -> bool {
         let Server::Fixed(server) = &mut self.server else { return false };
         let begins = server.free_at.max(now);
         if begins >= self.steady.until {
@@ -61,7 +62,7 @@ impl<P: Packet> Wire<P> {
         let queue_time = served.as_nanos().wrapping_sub(now.as_nanos());
         let counts = &mut self.meter.counts;
         counts.queue_time = counts.queue_time.wrapping_add(queue_time);
-        self.ring.push_with(arrival, served, bytes, put);
+        train.put(index, &mut self.ring.push_slot(arrival, served, bytes).packet);
         if served <= now {
             self.ring.pass_all();
         } else if is_longest {
@@ -71,17 +72,11 @@ impl<P: Packet> Wire<P> {
         true
     }
 
-    /// Queues a packet that is only delayed, if the last packet was only delayed, too. If service
-    /// takes no time, no packet waits, and shorter packets take no time either.
-    ///
-    /// `put` stores the packet in its slot of the ring buffer.
+    /// Queues the first packet of a train if the packet is only delayed, and the last packet was
+    /// only delayed, too. If service takes no time, no packet waits, and shorter packets take no
+    /// time either.
     #[inline(always)]
-    pub fn take_at_once(
-        &mut self,
-        now: Time,
-        wire_bytes: u32,
-        put: impl FnOnce(&mut Option<P>),
-    ) -> bool {
+    pub fn take_at_once(&mut self, now: Time, wire_bytes: u32, train: &impl Train<P>) -> bool {
         let bytes = wire_bytes + self.framing_bytes;
         let Server::Fixed(server) = &mut self.server else { return false };
         let meets_the_same = bytes <= self.steady.at_once_bytes && now < self.steady.until;
@@ -91,7 +86,7 @@ impl<P: Packet> Wire<P> {
         let arrival = Time::from_nanos(now.as_nanos() + self.steady.delay.as_nanos());
         server.free_at = now;
         self.delay.note_arrival(arrival);
-        self.ring.push_with(arrival, now, bytes, put);
+        train.put(0, &mut self.ring.push_slot(arrival, now, bytes).packet);
         self.ring.pass_all();
         self.wake = self.wake.min(arrival);
         true
@@ -106,7 +101,7 @@ impl<P: Packet> Wire<P> {
     /// Moves the packet that has arrived to `place`, without a further copy.
     #[inline(always)]
     pub fn move_arrived(&mut self, place: &mut Option<P>) {
-        let next = self.ring.pop_with(|packet| *place = packet.take());
+        let next = self.ring.pop_into(place);
         self.wake = next.min(self.other_at);
     }
 
