@@ -205,8 +205,8 @@ pub struct ReportsConfig {
     /// (`periodicBSR-Timer`).
     #[serde(rename = "period_ns")]
     pub period: Duration,
-    /// Time without a grant after which a user that has reported a backlog requests a grant again
-    /// (`retxBSR-Timer`).
+    /// Time since the last report after which a user that has a backlog, but no grant, requests a
+    /// grant again (`retxBSR-Timer`).
     #[serde(rename = "repeat_ns")]
     pub repeat: Duration,
 }

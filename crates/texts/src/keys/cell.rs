@@ -282,8 +282,8 @@ pub(crate) static ACCESS_REPORTS: Table = Table {
             "repeat",
             "repeat_ns",
             TIME,
-            "time without a grant after which a user repeats its buffer status report \
-             (retxBSR-Timer)",
+            "time since its last buffer status report after which a user without a grant repeats \
+             the report (retxBSR-Timer)",
         ),
     ],
 };
