@@ -171,9 +171,9 @@ def decide_population(
 def likely_best(utilities: Floats, shares: Sequence[float], first: int) -> list[int]:
     """Return a small set that contains the best algorithm of a network that is not known exactly.
 
-    The set begins with `first`. Then the algorithm that is the best in most of the remaining
-    estimates is added, until the set contains the best algorithm with a probability of at least
-    `BEST_PROBABILITY`.
+    The set begins with `first`, and grows until it contains the best algorithm with a probability
+    of at least `BEST_PROBABILITY`. Each added algorithm has the highest probability of being the
+    best in the estimates in which no algorithm of the set is the best.
 
     Args:
         utilities: utility of each algorithm (row) in each estimate of the network (column).

@@ -111,16 +111,18 @@ class Guard:
         return. If no connection carried enough data during the return, `now` is only compared with
         the earlier periods, with the limits themselves.
 
-        The limits are multiplied by 1.25 for the earlier periods alone and, after the first period,
-        for the mean. The first period is thus judged more strictly: a trial that has hardly begun
-        loses little if it ends without need.
+        For the comparison with the earlier periods alone, the limits are loosened by a factor of
+        1.25. After the first period, the limits for the comparison with the mean are loosened, too.
+        The first period is judged more strictly than later periods, because a trial that has hardly
+        begun loses little if it ends without need.
 
         Args:
             now: outcome of the tested period.
             before: outcomes of earlier periods of the baseline.
             back: outcome of the return to the baseline.
             is_whole: whether the tested period ended as planned. If suspected harm ended it early,
-                the limits are multiplied by 1.5, and the 25th percentile of the RTT is ignored.
+                the limits are loosened by a factor of 1.5, and the 25th percentile of the RTT is
+                ignored.
             is_first: whether it is the first period of the tested algorithm.
         """
         limits = self._limits
