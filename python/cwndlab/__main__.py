@@ -1,4 +1,4 @@
-"""Run `cwndlab` as a command; `python -m cwndlab` does the same."""
+"""Entry point of the command `cwndlab`, and of its equivalent `python -m cwndlab`."""
 
 # The compiled part of the module signal: signal itself would first import other modules, during
 # which Ctrl-C prints a traceback.

@@ -118,7 +118,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Map the label of each algorithm that a C file defines to the reference to this file."""
+    """Return the references to the C files of algorithms; each key is the label of an algorithm."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

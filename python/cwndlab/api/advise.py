@@ -83,8 +83,8 @@ def advise(  # noqa: PLR0913  each has its default
             `fairness-to-cubic` or `stability`.
         users: a population of users, instead of `link`: `mobile`, `home`, `train`, `satellite` or
             a TOML file.
-        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`. Every
-            use except `bulk` and `upload` has its own goal; `goal` is then ignored.
+        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`. The uses `web`,
+            `video`, `rpc` and `call` have their own goals, which replace `goal`.
         algorithms: the algorithms to compare with the baseline.
         baseline: the algorithm in use today, which is always part of the comparison.
         direction: direction in which the data flow, `downlink` or `uplink`.

@@ -80,7 +80,12 @@ def fit(
 def measured_flows(
     results: Results | str | Path, run: str | Sequence[str] | None = None
 ) -> list[MeasuredFlow]:
-    """Return the bulk flow of each run in `run`; each run must have exactly one.
+    """Return the bulk flows of the given runs, one flow for each run.
+
+    Args:
+        results: results, a folder of results, or a measurement file with a single large flow.
+        run: key of a run, or a list of keys; each run must have exactly one flow. If None, the
+            results must contain exactly one run. For a measurement file, `run` is ignored.
 
     Raises:
         MeasurementError: several flows share the link, a run does not exist, or `run` is None and

@@ -234,7 +234,7 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the study keys for the duration of runs and for differences between repetitions."""
+    """Return the study keys that set the duration of runs and make repetitions differ."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 

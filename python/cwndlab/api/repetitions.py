@@ -22,7 +22,7 @@ same for all algorithms."""
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
     """Convert a link, given as text or as a table, to a network path.
 
-    Relative paths refer to the current folder.
+    If the link names a file by a relative path, this path begins in the current folder.
 
     Raises:
         StudyError: `link` is not a valid link; the message names the error.

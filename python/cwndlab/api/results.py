@@ -201,7 +201,10 @@ class Results:
         return narrowest_queue(found.scenario.path, found.traces, found.server_ns, direction)
 
     def _resolved(self, cell: Mapping[str, object]) -> Resolved | None:
-        """Return the first scenario with these factor values; None if imported or not found."""
+        """Return the first scenario with these factor values, or None if there is none.
+
+        Imported results have no scenarios.
+        """
         if self.imported is not None:
             return None
         cells = (each for each in self.study.cells if cell.items() <= each.labels.items())
@@ -364,7 +367,7 @@ class Results:
         return rows_where(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Map each factor to its column, called `factor_NAME` if `own` contains its name."""
+        """Map each factor's NAME to its column: NAME, or `factor_NAME` if `own` contains NAME."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

@@ -21,12 +21,13 @@ _SHARE_OF_NETWORKS = 0.85  # of the remaining time, because runs may take longer
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Estimated times of further runs, with the number of parallel runs that `advise` uses."""
+    """Estimated times that `advise` needs for further runs; several may run in parallel."""
 
     repetition_s: float
     """Time in seconds to run each algorithm once on the link of each class of users."""
     draw_s: float
-    """Time in seconds to run each algorithm once on one similar network of each user class."""
+    """Time in seconds to run each algorithm once for each class of users, on one network that is
+    similar to the link of this class."""
     coexistence_s: float
     """Total time in seconds of the runs in which algorithms compete with CUBIC or themselves."""
 

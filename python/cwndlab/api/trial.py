@@ -57,11 +57,14 @@ RUNS = "runs"
 If a trial is continued with a second command, that command's results are in `runs-2`, and so on.
 """
 STUDY_OF_PART = "part.toml"
-"""Name of the file with the study of the latest return to the baseline or rest of a period."""
-PARTS = "part"
-"""Subfolder for the first return to the baseline, or for the rest of an interrupted period.
+"""Name of the file that contains the study of the latest part of a trial between two hosts.
 
-The next return or rest is in `part-2`, and so on.
+A part is a return to the baseline, or the remaining time of an interrupted period.
+"""
+PARTS = "part"
+"""Subfolder for the results of the first part (see `STUDY_OF_PART`).
+
+The results of the second part are in `part-2`, and so on.
 """
 ASSUMED_SPREAD = 0.15
 """Value of `Design.spread` if no earlier trial has measured the spread."""

@@ -41,7 +41,8 @@ _LIVE_OPTIONS = (
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure against `iperf3 --server` on the HOST of --server; it needs no token.",
+        help="Measure with `iperf3 --server` instead of `cwndlab serve` on the HOST of --server. "
+        "iperf3 needs no token.",
     ),
     click.option(
         "--place",

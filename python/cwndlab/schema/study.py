@@ -217,8 +217,9 @@ class StudyModel(Model):
     reverse_link: Link | None = Field(
         default=None,
         description="path from the user to the server, for a link that covers only one direction; "
-        "if absent, the reverse link of the preset or recording or, without one, a path with the "
-        "delay of the link, an unlimited rate and an unlimited queue",
+        "if absent, this path is the reverse link of the preset or of the recording; if neither "
+        "has a reverse link, the path has the delay of the link, an unlimited rate and an "
+        "unlimited queue",
     )
     user_host: HostOrText | None = Field(
         default=None,

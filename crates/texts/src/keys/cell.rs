@@ -99,9 +99,9 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "amount by which the outer loop lowers its margin, which it adds to the reported \
-             channel quality, when the first transmission of a block fails; a successful first \
-             transmission raises the margin by an amount that follows from the target",
+            "amount by which the outer loop lowers its margin when the first transmission of a \
+             block fails; a successful first transmission raises the margin by an amount that \
+             follows from `target`; the outer loop adds the margin to the reported channel quality",
         ),
     ],
 };
@@ -421,8 +421,8 @@ pub(crate) static BACKGROUND: Table = Table {
             "lowest_mdb",
             RATIO,
             "mean signal to interference and noise ratio of the background user with the worst \
-             channel; the ratios of these background users are evenly spaced from lowest to \
-             highest",
+             channel; the ratios of all background users with these settings are evenly spaced \
+             from `lowest` to `highest`",
         ),
         needed(
             "highest",
@@ -480,7 +480,7 @@ pub(crate) static RRC: Table = Table {
             "inactivity",
             "inactivity_ns",
             TIME,
-            "time without traffic after which the user changes from the RRC state connected to \
+            "time without traffic after which the RRC state of the user changes from connected to \
              idle",
         ),
         needed(

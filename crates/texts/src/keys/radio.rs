@@ -195,9 +195,9 @@ pub(crate) static NR: Table = Table {
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the repeating TDD pattern, in order; with fdd, the pattern is optional: \
-             without it, 13 symbols of each downlink slot and all 14 symbols of each uplink slot \
-             carry data",
+            "slots of the repeating TDD pattern, in order; with fdd, the pattern is optional: if \
+             the pattern is absent, 13 symbols of each downlink slot and all 14 symbols of each \
+             uplink slot carry data",
         ),
         needed(
             "downlink_layers",
@@ -225,8 +225,8 @@ pub(crate) static NR: Table = Table {
             "overhead_elements",
             "overhead_elements",
             COUNT,
-            "number of resource elements in each resource block and slot that carry no data, for \
-             example because they carry reference signals",
+            "number of resource elements that carry no data, for example because they carry \
+             reference signals; the number applies to one resource block in one slot",
         ),
         needed(
             "base_slots",

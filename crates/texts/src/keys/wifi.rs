@@ -120,8 +120,9 @@ static AIRTIME_LIMITS: Table = Table {
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "threshold for the total airtime of all packets in the network card: from this airtime \
-             on, the limit `low` applies instead of the limit `high`",
+            "threshold for the total airtime of all packets in the network card: while the total \
+             is at or above the threshold, the limit `low` applies; while it is below the \
+             threshold, the limit `high` applies",
         ),
     ],
 };
@@ -401,8 +402,8 @@ pub(crate) static WIFI_PATH: Table = Table {
             "eifs",
             Form::Flag,
             "true",
-            "whether, after a collision, all stations also wait for as long as a response would \
-             have taken (EIFS)",
+            "whether a frame without a response, such as a frame in a collision, keeps the channel \
+             idle for as long as the response would have taken (EIFS)",
         ),
         usual(
             "asks_before_repeating",

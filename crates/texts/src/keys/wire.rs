@@ -71,8 +71,8 @@ static RED: Table = Table {
             "hard_drop",
             Form::Flag,
             "false",
-            "whether, when the average queue length is so high that every packet would be marked, \
-             ECN-capable packets are dropped instead",
+            "whether ECN-capable packets are dropped instead of marked while the average queue \
+             length is so high that the probability of a mark is 1",
         ),
     ],
 };
@@ -533,8 +533,9 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "coverage",
         "",
         RATIO,
-        "mean signal to interference and noise ratio in the downlink of a cell; relative to the \
-         preset, the ratio in the uplink changes by as many decibels as the ratio in the downlink",
+        "mean signal to interference and noise ratio in the downlink of a cell; the ratio in the \
+         uplink is shifted by the difference (in decibels) between this value and the preset's \
+         ratio in the downlink",
     ),
     optional(
         "speed",

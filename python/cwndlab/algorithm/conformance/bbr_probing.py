@@ -52,7 +52,7 @@ ProbeBW_DOWN, so the inflight bound cannot be observed.
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
-    """Return changes of a link: `share` is the loss from `at_s` on for `length_s`, then 0 %."""
+    """Return changes of a link: the loss becomes `share` at `at_s`, and 0 % `length_s` later."""
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 

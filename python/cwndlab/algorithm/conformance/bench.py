@@ -37,8 +37,9 @@ _APPROACHES, _NEAR_S = 6, 0.3
 """Limits of the search for the time at which the application must slow down: the maximum number of
 runs, and the error in seconds that is small enough to end the search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Offsets from the result of the search, as multiples of `_STEP_S` seconds. Further runs try these
-offsets one after another, until the application limits the sender at an accepted time."""
+"""Offsets from the time that the search found, as multiples of `_STEP_S` seconds. Further runs try
+these offsets one after another, until the application begins to limit the sender at an accepted
+time (see `_EARLIEST_S`)."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Accepted deviation, in seconds, from the time at which the application must begin to limit the
 sender: at most `-_EARLIEST_S` too early, and at most `_LATEST_S` too late."""
@@ -116,7 +117,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the stay that includes the time `t_s`; it must be in one of `phases`.
+        """Return the `Stay` at the time `t_s`; its phase must be one of `phases`.
 
         Raises:
             NotReachedError: the phase at this time is not one of `phases`.
