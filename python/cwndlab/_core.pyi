@@ -530,9 +530,10 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Relative change from `theirs` to `ours`, both logarithms, and its 95 % interval.
+    """Relative change from `theirs` to `ours`, with the ends of its 95 % interval (Student's t).
 
-    The change is the mean difference over complete pairs (Student's t); None without pairs.
+    Both arguments contain natural logarithms. The change is computed from the mean difference over
+    all pairs of finite values: -0.04 means 4 % less. The result is None if there is no such pair.
     """
 
 def logarithms(values: Sequence[float]) -> list[float]:

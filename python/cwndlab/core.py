@@ -69,7 +69,7 @@ def module() -> ModuleType:
     try:
         return importlib.import_module("cwndlab._core")
     except ImportError as error:
-        msg = f"the compiled part of cwndlab is missing ({error}); in a clone, run: make setup"
+        msg = f"cwndlab lacks its compiled part ({error}); in a clone of cwndlab, run: make setup"
         raise CoreMissingError(msg) from error
 
 
@@ -161,7 +161,7 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the mean relative change between logarithms; see `_core.pyi`."""
+    """Return the mean relative change from `theirs` to `ours` (logarithms); see `_core.pyi`."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
@@ -179,7 +179,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Assess algorithm `choice` on similar networks, the columns of `draws`; see `_core.pyi`."""
+    """Assess algorithm `choice` on many networks (columns of `draws`); see `_core.pyi`."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 

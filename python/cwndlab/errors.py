@@ -99,7 +99,8 @@ class UnknownNameError(CwndlabError, ValueError):
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
         """Create a message with the most similar name in `known`, and with `command`.
 
-        `command` lists the known names, or is a command that lists them.
+        `command` is either a command that prints the known names, such as `cwndlab link list`, or a
+        list of these names, such as `backends: sim, kernel`.
         """
         text = str(name)  # a notebook may pass any value
         near = nearest(text, known)

@@ -1,7 +1,8 @@
 """Measure the periods of a trial between two hosts; each period is a run of a study.
 
-If the challenger seems to do harm, the trial interrupts its period and returns to the baseline.
-Each return, and the rest of the period after a return, is a run of a separate study.
+After the challenger's first period, and whenever the challenger seems to do harm, the trial returns
+to the baseline for a short time. Each return is a run of a separate study. A return may interrupt a
+period of the challenger. The rest of an interrupted period is also a run of a separate study.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class HostPeriods:
     each algorithm."""
     backend: RealNetwork
     folder: Path
-    """Folder with the results of `study`; the run of an interrupted period ends early."""
+    """Folder with the results of `study`. If a period is interrupted, its run in this folder ends
+    early."""
     folder_of_part: Callable[[], Path]
     """Function that names a new folder for a return to the baseline, or for the rest of an
     interrupted period."""

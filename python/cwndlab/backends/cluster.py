@@ -111,7 +111,10 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Check that all workers have this machine's versions; return their number of threads."""
+        """Check that each worker's `identity` equals this machine's; count the workers' threads.
+
+        The result is the total number of threads.
+        """
         threads = client.nthreads()
         if not threads:
             msg = (

@@ -147,7 +147,7 @@ class LiveExecutor:
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
-        """Create an executor that measures runs at the place of `live`.
+        """Create an executor that measures those runs whose place is `live.place`.
 
         Args:
             live: the network to measure, with the settings of the measurement.

@@ -198,7 +198,7 @@ def _refuse_undecoded(arguments: list[str]) -> None:
             argument.encode()
         except UnicodeEncodeError:
             msg = (
-                f"the argument {argument!a} is not UTF-8; rename the file, or write the argument "
-                "as UTF-8"
+                f"the argument {argument!a} is not UTF-8; if it is the name of a file, rename the "
+                "file; otherwise, write the argument as UTF-8"
             )
             raise click.UsageError(msg) from None

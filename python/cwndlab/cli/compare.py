@@ -119,7 +119,8 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
     """Return `document` with the study keys of `use` added, such as its application.
 
-    A key in `document` takes precedence over the key of `use`, except the direction.
+    If a key is in both, the result contains the value in `document`. The direction is an exception:
+    if it is in both, the result contains the value in `use`.
     """
     if "application" in document:
         msg = "--bytes and --use both define the traffic of the flows; give only one of the two"

@@ -55,7 +55,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "open": CommandEntry(
             "cwndlab.cli.open_results",
             "open_command",
-            "Show the studies in RESULTS in a browser, finished or still running.",
+            "Show finished and running studies from RESULTS in a browser.",
         ),
         "report": CommandEntry(
             "cwndlab.cli.studies",

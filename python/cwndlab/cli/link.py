@@ -111,7 +111,8 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--user",
     default=1,
     show_default=True,
-    help="Number of the user whose trace to write, from 1, if several users share the medium.",
+    help="If several users share the medium: number of the user whose trace is written. The first "
+    "user has the number 1.",
 )
 def link_export(spec: str, out: Path, duration: int, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""
@@ -227,10 +228,11 @@ def _light_row(light: LightDirection, paths: Mapping[str, Path]) -> dict[str, An
 
 
 def _busy_cells(light: LightDirection) -> dict[str, float | None]:
-    """Return the table columns for the busy state of a link, which has just served a packet.
+    """Return the table columns for the link's busy state, which follows each packet.
 
-    `light_after_ms` is how long this state lasts; `busy_delay_ms` is the shortest delay in it. The
-    other columns are the bounds of the 95 % intervals.
+    `light_after_ms` is how long the busy state lasts after a packet; `busy_delay_ms` is the
+    shortest delay of a packet that finds the link in this state. The other columns are the bounds
+    of the 95 % intervals. All values are None if the recording shows no busy state.
     """
     found = (None, None) if light.busy is None else (light.busy.lasts, light.busy.delay)
     cells: dict[str, float | None] = {}

@@ -41,8 +41,8 @@ _LIVE_OPTIONS = (
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure with `iperf3 --server` instead of `cwndlab serve` on the HOST of --server. "
-        "iperf3 needs no token.",
+        help="Measure against an iperf3 server instead of `cwndlab serve`. --server states the "
+        "address of the iperf3 server, which needs no token.",
     ),
     click.option(
         "--place",

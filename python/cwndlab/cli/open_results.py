@@ -27,7 +27,7 @@ PAGE = Path(__file__).parents[1] / "data" / "page"
     "--no-browser", is_flag=True, help="Print the page's address without opening a browser."
 )
 def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> None:
-    """Show the studies in RESULTS in a browser, finished or still running.
+    """Show finished and running studies from RESULTS in a browser.
 
     \b
       cwndlab open

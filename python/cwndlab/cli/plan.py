@@ -47,7 +47,8 @@ def _data(gigabytes: float | None) -> str:
     type=SHARE,
     default="5 %",
     show_default=True,
-    help="Smallest relative goodput difference between two algorithms that should be detected.",
+    help="If the goodput of two algorithms differs by at least this much, the measurement should "
+    "detect the difference.",
 )
 @click.option(
     "--rate",

@@ -18,7 +18,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 @click.command("play")
-@click.option("--link", metavar="LINK", help="Link that the page shows when it opens.")
+@click.option("--link", metavar="LINK", help="Network link that the page shows when it opens.")
 @click.option(
     "--algorithm",
     metavar="NAMES",

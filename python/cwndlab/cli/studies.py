@@ -178,8 +178,8 @@ def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> 
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
     """Run a study, and yield its results.
 
-    If some runs failed, yield the results of the other runs. Raise the error when the `with` block
-    ends.
+    If some runs fail, yield the results of the other runs, and raise the error when the `with`
+    block ends.
     """
     failure = None
     try:

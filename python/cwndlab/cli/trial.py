@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 _LEAST_WINDOW_S = 10.0
 """A warning is printed if the measured part of a period is shorter than this, in seconds."""
 _SHORT = (
-    "Periods this short are suitable only for rehearsals. After a loss, data that arrived earlier "
-    "may be counted in the measured part, so the goodput can exceed the rate of the link."
+    "Periods this short are suitable only for rehearsals. Data that arrive after a lost packet are "
+    "counted only when the packet has been retransmitted. Data that arrived before the measured "
+    "part may therefore be counted in it, so the goodput can exceed the rate of the link."
 )
 
 _trial_argument = click.argument("trial", type=UserPath())
@@ -97,7 +98,7 @@ def trial_command() -> None:
     type=DURATION,
     default="5 s",
     show_default=True,
-    help="Time at the start of each period that the comparison ignores.",
+    help="The comparison ignores this much time at the start of each period.",
 )
 @click.option(
     "--pilot",
@@ -134,11 +135,11 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     out: Path,
     output_format: str,
 ) -> None:
-    """Register the prediction of RESULTS before a trial begins.
+    """Register a prediction from RESULTS before a trial tests it.
 
-    RESULTS is a folder of results from `advise` or from a simulated study. The file of the
-    prediction contains a SHA-256 of its contents. If you publish this SHA-256 before the trial,
-    nobody can change the prediction unnoticed.
+    RESULTS is a folder of results from `advise` or from a simulated study. The command computes the
+    prediction from RESULTS, and writes a file with the prediction and the prediction's SHA-256. If
+    you publish this SHA-256 before the trial, nobody can change the prediction unnoticed.
     """
     design = Design(blocks, period / 1e9, wash_out / 1e9, seed=seed)
     if design.washout_s >= design.period_s:
@@ -201,8 +202,9 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the RTT of the tested algorithm (95th or 25th percentile) is more than "
-    "this many times the RTT of the algorithm in use today.",
+    help="Largest allowed RTT of the tested algorithm, as a multiple of the RTT of the algorithm "
+    "in use today. If the 95th or the 25th percentile of the RTT exceeds this limit, the tested "
+    "algorithm counts as harmful.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
@@ -219,11 +221,12 @@ def run_command(  # noqa: PLR0913  one argument per option
 
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs.
-    When the command ends, the previous algorithm is restored, even if the command is killed.
+    When the command ends, the original setting of this machine is restored, even if the command is
+    killed.
 
     If the tested algorithm seems to harm the network's users, the trial returns for a short time to
-    the algorithm in use today, and compares both algorithms. If the comparison confirms the harm,
-    the trial ends early, even within a period.
+    the baseline (the algorithm in use today), and compares both algorithms. If the comparison
+    confirms the harm, the trial ends early, even within a period.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -349,7 +352,7 @@ def _returns(found: RegisteredPrediction) -> str:
 
 
 def _return_lines(found: TrialState) -> list[str]:
-    """Return a sentence that counts the returns to the baseline; an empty list without returns."""
+    """Return a list with a sentence about the returns to the baseline; [] if there were none."""
     claim, count = found.entry.prediction, len(found.returns)
     if not count:
         return []

@@ -25,7 +25,9 @@ _PANELS = ("capacity (Mbit/s)", "one-way delay (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration_ns: int) -> Path:
-    """Plot a saturated link in each direction with a rate limit; return the path of the picture.
+    """Plot a saturated link, and return the path of the picture.
+
+    A direction without a rate limit is left out.
 
     Raises:
         LinkError: the suffix of the file name is unknown, or neither direction has a rate limit.

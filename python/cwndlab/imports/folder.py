@@ -233,9 +233,10 @@ def _name_algorithms(
 ) -> list[str]:
     """Label each run with the algorithm in the file's name or, if none, in the file's content.
 
-    The column `sent_by` contains the algorithm in the content. If the content and the name state
-    different algorithms, the data are not attributed to the algorithm in the name, and a returned
-    note says so. If neither states an algorithm, the run is moved from `runs` to `left_out`.
+    The column `sent_by` contains the algorithm that the content states. If the name states a
+    different algorithm, the label is still the algorithm in the name. However, comparisons do not
+    attribute the data to this algorithm, and a returned note says so. If neither the name nor the
+    content states an algorithm, the run is moved from `runs` to `left_out`.
     """
     notes = []
     for run in list(runs):

@@ -36,7 +36,7 @@ _SAMPLES = {
 
 
 def is_iperf3(head: bytes) -> bool:
-    """Return whether `head`, the first bytes of a file, begins a JSON object."""
+    """Return whether `head`, the first bytes of a file, is the start of a JSON object."""
     return head.lstrip()[:1] == b"{"
 
 

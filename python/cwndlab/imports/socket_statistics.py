@@ -56,7 +56,7 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Return whether `head`, the first bytes of a file, begins a log of `ss`."""
+    """Return whether `head`, the first bytes of a file, is the start of a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
@@ -179,7 +179,7 @@ def _time(text: str) -> float | None:
 
 
 def _information(text: str) -> tuple[dict[str, float | None], str | None]:
-    """Return the values in a line of `ss`, and the algorithm; None if the line names none."""
+    """Return the values in a line of `ss`, and the algorithm (None if it is missing)."""
     row: dict[str, float | None] = {}
     words = text.split()
     first = next((at for at, word in enumerate(words) if word.startswith(_AFTER_NAME)), 0)

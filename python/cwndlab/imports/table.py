@@ -119,8 +119,8 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Maps the position of each column with a known name, counted from 0, to the column's variable.
-    Only these columns and the column at `mss_at` are read."""
+    """Variables of the columns that have known names. The keys are the positions of these columns,
+    counted from 0. Only these columns and the column at `mss_at` are read."""
     mss_at: int | None = None
 
     @classmethod

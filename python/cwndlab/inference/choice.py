@@ -1,9 +1,10 @@
 """Infer from a measurement the probability of each family of links.
 
-Each point represents a link.  `cwndlab.inference.importance` describes how the points of a family
-are sampled.  To compare families, all of them use the same summary statistics and the same distance
-from the measurement.  In this distance, the difference of each statistic is divided by the standard
-deviation of the statistic over runs on one link.
+Links of each family are simulated.  The parameters of a link are represented by a point;
+`cwndlab.inference.importance` describes how the points are sampled.  All families use the same
+summary statistics and the same distance from the measurement, so that the families can be compared.
+In this distance, the difference of each statistic is divided by the standard deviation of the
+statistic over runs on one link.
 
 The probability of each family is computed from the importance weights of the points near the
 measurement.  A local logistic regression corrects for the remaining distance (Beaumont, in

@@ -40,7 +40,7 @@ class ClientClass:
 
     @property
     def title(self) -> str:
-        """Name of the class: minimum RTT and goodput of a typical connection."""
+        """Name of the class: a text with the minimum RTT and the goodput of `flow`."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 

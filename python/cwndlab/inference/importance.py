@@ -40,8 +40,8 @@ _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 adjustment. The second penalty is smaller, because a large penalty would leave a part of the
 difference from the measurement uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
-"""Weight of the diagonal matrix towards which a covariance matrix is shrunk, and the variance added
-to each element on the diagonal of this matrix."""
+"""A covariance matrix is shrunk towards a diagonal matrix. `_SHRUNK` is the weight of the diagonal
+matrix. `_LEAST_VARIANCE` is added to each variance in the diagonal matrix."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -253,10 +253,10 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return the difference between the estimates for each point and for the measurement.
+    """Return the estimated parameters of each point minus those of the measurement.
 
-    A regression estimates the parameters from the statistics. The unit of the difference is the
-    standard error of the regression.
+    A regression estimates the parameters from the statistics. The unit of each parameter is the
+    standard error of the regression for this parameter.
     """
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
@@ -267,12 +267,12 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 
 
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
-    """Return points after a regression has corrected for their distance from the measurement.
+    """Correct the points by a regression, because their statistics differ from the measured ones.
 
     The regression is linear in the coordinates, not in their logits. Logits would keep all points
-    inside the cube. However, they would distort the relation between statistics and parameters near
-    the ends of the prior ranges, where many true values are: for example, the rate of a link is
-    often hardly above the goodput.
+    inside the unit cube. However, they would distort the relation between statistics and parameters
+    near the ends of the prior ranges, where many true values are: for example, the rate of a link
+    is often hardly above the goodput.
     """
     features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
     slopes = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)[1:]
@@ -299,9 +299,10 @@ def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
-    """Return the difference of each row of `numbers` from the measurement, between -3 and 3.
+    """Return the difference of each row of `numbers` from the measurement.
 
-    The unit is the standard deviation of the statistic over all rows.
+    The unit of each column is the column's standard deviation over all rows. A difference below -3
+    is replaced by -3, and a difference above 3 by 3.
     """
     spread = np.nanstd(numbers, axis=0)
     found: Floats = np.clip((numbers - measured) / np.maximum(spread, 1e-3), -3, 3)

@@ -25,11 +25,11 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 1.0
 _SAME = 1e-3
 """Largest relative difference at which two round-trip times are treated as equal."""
 _FAR_ABOVE = 3.0
-"""Factor from the measured goodput to the upper limit of a simulated link's goodput.
+"""Factor in the upper limit of a simulated link's goodput in the first seconds.
 
-The factor multiplies the measured goodput in the first seconds or, if higher, the 95th percentile
-of the measured goodput in one-second intervals. If a simulated link's goodput in the first seconds
-exceeds the limit, the link is left out.
+The limit is this factor times the measured goodput in the first seconds or, if higher, times the
+95th percentile of the measured goodput in one-second intervals. A simulated link that exceeds the
+limit is left out.
 """
 
 

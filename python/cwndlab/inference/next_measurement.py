@@ -9,7 +9,8 @@ The expected regret is computed for each flow that could be measured:
 3. A user would choose the algorithm that is best for the weighted links. The regret is the relative
    loss of power of this algorithm, compared with the best algorithm for the true link. Power is
    goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
-4. The expected regret is the mean regret over all links of the fit as the true link.
+4. Steps 1 to 3 are repeated with each other link of the fit as the true link. The expected regret
+   is the mean of all these regrets.
 """
 
 from __future__ import annotations

@@ -273,10 +273,10 @@ def _compared(measured: Floats, near: Floats, least: Floats) -> tuple[float, flo
 def _excess(measured: Floats, replicates: Floats, least: Floats) -> float:
     """Return the distance of the measurement from new simulations on the inferred links.
 
-    The distance is divided by the 95th percentile of the distances between a single new simulation
-    and all others. It shows whether the regression corrected the links' parameters validly, because
-    the new simulations use the corrected parameters. The simulations near the measurement used the
-    parameters before the correction.
+    The distance is divided by the 95th percentile of the distances of single new simulations from
+    all other new simulations. The result shows whether the regression corrected the links'
+    parameters validly, because the new simulations use the corrected parameters. The earlier
+    simulations cannot show this, because they used the parameters before the correction.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):
@@ -311,7 +311,7 @@ def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
     """Return the content of a users file with one user for each drawn link, all of equal weight."""
-    note = "Links that the command cwndlab link fit inferred from a measurement."
+    note = "Links that `cwndlab link fit` inferred from a measurement."
     if widening > 1:
         note += (
             " These links do not fully explain the measurement; therefore the spread of their "

@@ -232,7 +232,7 @@ class LocalExecutor:
         self.jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
-        """Compute all tasks; if the caller closes the iterator, cancel the runs in progress."""
+        """Compute all tasks; if the caller stops iterating, cancel the runs in progress."""
         crew = _Crew(tasks, self.jobs)
         try:
             yield from crew.batches()

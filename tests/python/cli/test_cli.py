@@ -619,8 +619,8 @@ def test_without_the_compiled_part_it_says_how_to_get_it(tmp_path: Path) -> None
         check=False,
     )
     assert asked.returncode == 2
-    assert asked.stderr.startswith("the compiled part of cwndlab is missing")
-    assert asked.stderr.endswith("in a clone, run: make setup\n")
+    assert asked.stderr.startswith("cwndlab lacks its compiled part")
+    assert asked.stderr.endswith("in a clone of cwndlab, run: make setup\n")
 
 
 def test_errors_break_between_words_on_a_terminal(

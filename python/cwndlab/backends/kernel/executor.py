@@ -220,7 +220,10 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return this command line and process ID, shown by commands that wait for the kernel."""
+    """Return the command line and the ID of this process.
+
+    Other commands show this text while they wait until this process no longer uses the kernel.
+    """
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

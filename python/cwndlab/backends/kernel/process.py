@@ -16,7 +16,7 @@ from cwndlab.kernel.lines import JsonLines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-REMEDY = "in a clone, run: make setup"
+REMEDY = "in a clone of cwndlab, run: make setup"
 _NAME = "cwndlab-testbed"
 
 

@@ -104,7 +104,10 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a copy of the scenario whose receiver uses `reno`, and the flow's sender."""
+    """Return a copy of the scenario, and the sender of the scenario's only flow.
+
+    In the copy, the receiver uses `reno`.
+    """
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]

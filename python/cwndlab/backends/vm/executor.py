@@ -34,7 +34,7 @@ _FILES = ("capture", "states")
 
 
 class _Asked(Protocol):
-    """Interface of a virtual machine that answers requests."""
+    """The only method of a virtual machine that `GuestHelper` calls."""
 
     def run(self, request: dict[str, Any], programs: list[KernelProgram], /) -> dict[str, bytes]:
         """Load `programs`, execute the request, and return the output files by their names."""
@@ -48,7 +48,8 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> None:
         """Create a helper that executes requests in copies of a booted virtual machine.
 
-        `programs` contains the algorithms that runs load, by their names in the kernel.
+        `programs` contains the algorithms to load for the runs; its keys are the algorithms' names
+        in the kernel.
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
@@ -120,7 +121,7 @@ class GuestNames(KernelNames):
         super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self.programs: dict[str, KernelProgram] = {}
-        """Algorithms that runs load, by their names in the kernel."""
+        """Algorithms to load for the runs; the keys are the algorithms' names in the kernel."""
 
     def _is_ours(self, asked: str) -> bool:
         if asked.startswith(OURS):
@@ -204,7 +205,7 @@ class VmExecutor(KernelExecutor):
         self._jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks; if the caller closes the iterator, cancel the runs in progress."""
+        """Compute all tasks; if the caller stops iterating, cancel the runs in progress."""
         machine = VirtualMachine(self._kernel)
         names = GuestNames(self._kernel, may_fall_back=self._may_fall_back)
         tools = Tools(GuestHelper(machine, names.programs), names, NoTracer())

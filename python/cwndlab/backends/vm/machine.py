@@ -106,7 +106,9 @@ class VirtualMachine:
     """A virtual machine with a booted kernel; every run starts from the same saved state."""
 
     def __init__(self, kernel: StockKernel) -> None:
-        """Boot the kernel in a virtual machine and save its state, unless a saved state exists.
+        """Prepare a virtual machine with the given kernel.
+
+        Unless a saved state of the virtual machine exists, boot the kernel and save the state.
 
         Raises:
             KernelRunError: a required program is missing, the kernel's files are damaged, or the

@@ -26,7 +26,7 @@ class Monitor:
         self._ask("qmp_capabilities")
 
     def wait_until_stopped(self) -> bool:
-        """Wait until the guest has stopped itself; return False if QEMU ended before."""
+        """Wait; return True when the guest has stopped itself, or False if QEMU ends first."""
         while (message := self._lines.read()) is not None:
             if message.get("event") == "STOP":
                 return True

@@ -20,7 +20,7 @@ _FIELDS = struct.Struct(">qq")  # qemu_icount_bias, qemu_icount
 
 
 def count_from_zero(state: IO[bytes]) -> None:
-    """Set the count of instructions to 0, and add it to the bias so that the clock is unchanged.
+    """Add the count of instructions to the bias, then set the count to 0; the clock is unchanged.
 
     The function edits the file in place.
 
