@@ -40,8 +40,9 @@ _LEAST_TYPICAL = 1.0
 """Lower limit, in standard deviations, for the 95th percentile of the simulations' distances.
 
 A measurement's distance is divided by this percentile. To compute distances, the standard deviation
-of each statistic is assumed to be at least `least_chance`. If the simulations differ by much less,
-the percentile is near 0. Without the lower limit, even a near measurement would seem far away.
+of each statistic is assumed to be at least `least_chance`. If the simulations differ from each
+other by much less than `least_chance`, the percentile is near 0. Without the lower limit, even a
+measurement near the simulations would seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3

@@ -64,11 +64,11 @@ class Simulation:
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
     ) -> list[Simulated | None]:
-        """Return the simulated flow on each link, or None if the simulation failed.
+        """Return one entry for each link: the simulated flow, or None if the simulation failed.
 
-        If the flow's goodput in the first seconds exceeds `most_mbit_s`, the link is not simulated
-        further, and the result is also None (lazy ABC: Prangle, Statistics and Computing 26,
-        2016).
+        If the flow's goodput in the first seconds on a link exceeds `most_mbit_s`, this link is not
+        simulated further, and its entry is None (lazy ABC: Prangle, Statistics and Computing 26,
+        2016). This rule is not applied if `duration_s` is below 15 s.
         """
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:

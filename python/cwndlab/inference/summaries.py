@@ -119,10 +119,11 @@ _NOISE = 0.01
 """Noise that the measuring computers cause: standard deviation of the logarithms of measured
 values."""
 _LEAST_STEP = 0.05
-"""Amount added to the median or largest change from one second to the next.
+"""Amount added to the median (or the largest) change from one second to the next.
 
-A change is a difference of logarithms. The statistic is computed from the logarithm of the sum;
-therefore, changes below `_LEAST_STEP` have hardly any effect on it.
+A change is the absolute difference of two logarithms, such as those of the goodput. The median
+change and the largest change each yield one statistic: half the logarithm of the sum of the change
+and `_LEAST_STEP`. A change far below `_LEAST_STEP` therefore hardly affects the statistic.
 """
 _STALLED = 0.1
 """If the goodput in a one-second interval is at most this fraction of the median goodput, the flow

@@ -17,7 +17,8 @@ STEP_S = 1.0
 MEMORY = 0.8
 """Correlation of a varying link rate (its logarithm) with itself one step (`STEP_S`) later."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
-"""Loss (as a fraction), jitter and variation of the rate up to these limits are set to zero."""
+"""Limits for the loss (as a fraction), the jitter and the variation of the rate. A value at or
+below its limit is treated as zero."""
 LEAST_BURST = 1.5
 """Mean length of loss bursts, in packets, below which losses are modelled as independent."""
 _MANAGED = ("codel", "pie")
@@ -101,7 +102,10 @@ def managed(goodput_mbit_s: float, trip: Dimension) -> Family:
 
 
 def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
-    """Return the family of wired links that CUBIC flows share during a part of the run."""
+    """Return the family of wired links on which CUBIC flows compete with the measured flow.
+
+    The times at which the competing flows start and end are parameters of the link.
+    """
     return Family(
         "shared",
         "wire",

@@ -1,9 +1,10 @@
 """Convert results into comparisons of algorithms, with one value for each repetition.
 
-The *contestants* are what is compared: usually the algorithms. If the study has the factor
-`variant`, such as the variants of a paper, they are the levels of this factor. A *cell* is one
-combination of the levels of all other factors. Within a cell, runs of the same repetition form a
-pair. If these runs also have the same seed, their random channel was identical.
+The *contestants* are what is compared: usually the algorithms. If the study has a factor called
+`variant`, the contestants are the levels of this factor (such as the variants that a paper
+compares). A *cell* is one combination of the levels of all other factors. Within a cell, runs of
+the same repetition form a pair. If these runs also have the same seed, their random channel was
+identical.
 
 A contestant's value in a run is computed from its own flows in one direction of the data, usually
 the study's. Goodput and retransmissions are summed over these flows, and round-trip times are

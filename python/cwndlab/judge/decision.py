@@ -112,8 +112,8 @@ class Decision:
     """Probability that the first recommended algorithm is nearly the best algorithm on this
     link."""
     is_settled: bool
-    """True if the runs suffice to decide for each algorithm whether it is recommended. False if all
-    repetitions have identical results."""
+    """True if the runs suffice to decide for each algorithm whether it is recommended. Always False
+    if all repetitions have identical results, or if there is only one repetition."""
     step: Replacement | None = None
     """Changes of results when the recommended algorithm replaces the baseline; None if both are
     the same algorithm, or if one of the two has no results."""

@@ -44,16 +44,18 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """A randomly drawn network: one random value for each uncertain key of the link.
+    """One random draw: a network with a random value for each uncertain key of the link.
 
-    For a population (several weighted classes of users), it consists of one network for each class.
+    For a population (several weighted classes of users), a draw contains one network for each
+    class. If the classes are alternative estimates of a single network, a draw contains a network
+    of only one class.
     """
 
     keys: Mapping[str, float | str]
     """Maps the name of each uncertain key to its drawn value; empty for a population of users."""
     levels: Mapping[str, float]
-    """Weights of the drawn networks, by name: a single network with weight 1 or, for a population,
-    one network for each class of users."""
+    """Maps the name of each network in this draw to the network's weight. If the draw contains a
+    single network, the weight is 1. Otherwise, it is the weight of the network's class of users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,8 @@ def _turns(utilities: Floats, names: Sequence[str], safest: str, draws: Draws) -
     """Return the network properties that change the recommendation, with break-even values.
 
     `safest` is the algorithm with the highest mean utility. Beyond the break-even value of a
-    property, another algorithm is better. The properties are ordered by the utility that changing
-    the algorithm gains, the largest first.
+    property, another algorithm is better than `safest`. The properties are ordered by how much
+    utility this other algorithm gains, the largest gain first. At most two are returned.
     """
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys

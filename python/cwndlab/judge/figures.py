@@ -1,9 +1,9 @@
 """Find each number in the description of a link, and the study keys that change the number.
 
-A study usually changes a number of a preset by the path of its key. There are two exceptions: keys
-inside a list (`background.0.users`), and keys inside a table that has a key `kind`
-(`interference.share`). There, the study must replace the whole list or table. `Figures` finds the
-value to replace.
+A study can usually replace one number in a preset and keep the rest of the preset. There are two
+exceptions: a number inside a list (`background.0.users`), and a number inside a table that has a
+key `kind` (`interference.share`). To change such a number, the study must replace the whole list or
+the whole table. `Figures` finds the value to replace.
 """
 
 from __future__ import annotations
@@ -103,7 +103,12 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return study keys, with new values, that change the numbers of the link to `values`."""
+        """Return the study keys to set, and their values, so that the changes in `values` are made.
+
+        `values` maps paths of keys, such as `link.cell.user.downlink`, to new values. If a path
+        leads into a list or table that cannot be changed in part, the study key is that of the
+        whole list or table.
+        """
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -119,10 +124,11 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many parts at the start of a path name the value that a study must replace.
+        """Return how many parts of a path, from its start, lead to the value to replace.
 
-        This value is the first list, or the first table with a key `kind`, on the path. Without
-        such a list or table, the whole path counts, because the study can replace the number alone.
+        A study must replace the first list, or the first table with a key `kind`, on the path.
+        Without such a list or table, the result is the number of all parts, because the study can
+        replace the number at the end of the path alone.
         """
         if parts[0] != "link":
             return len(parts)

@@ -35,10 +35,11 @@ class Goal:
     """Name of the user's goal in commands and in JSON."""
     title: str
     gain: str
-    """Column with the logarithm of the gain, such as the goodput (see
-    `cwndlab.judge.measures`)."""
+    """Column with the logarithm of the gain. The gain is the quantity that should be high, such as
+    the goodput (see `cwndlab.judge.measures`)."""
     cost: str | None
-    """Column with the logarithm of the cost, such as the delay; None if the goal has no cost."""
+    """Column with the logarithm of the cost. The cost is the quantity that should be low, such as
+    the delay. None if the goal has no cost."""
     price: float
     """Weight of the cost relative to the gain; 0 if the cost does not matter."""
     missing: str
@@ -92,8 +93,8 @@ SHORT_TRANSFERS = Goal(
     "log_completion_speed",
     None,
     0.0,
-    "no flow completed a transfer of a fixed size; add such a flow (compare --bytes 500kB), or "
-    "make the runs longer (compare --duration)",
+    "no flow completed a transfer of a fixed size; add such a flow (cwndlab compare --bytes "
+    "500kB), or make the runs longer (cwndlab compare --duration TIME)",
     ("completion_ms", "rtt_p95_ms"),
 )
 FAIRNESS = Goal(
@@ -102,7 +103,7 @@ FAIRNESS = Goal(
     "log_jain_index",
     None,
     0.0,
-    "each algorithm had only one flow per run; add flows (compare --flows 2)",
+    "each algorithm had only one flow per run; add flows (cwndlab compare --flows 2)",
 )
 FAIRNESS_TO_CUBIC = Goal(
     "fairness-to-cubic",
@@ -141,8 +142,8 @@ WEB = Goal(
     "log_page_speed",
     None,
     0.0,
-    "no web page was loaded completely; make the runs longer (compare --duration), or load pages "
-    "(--use web)",
+    "no web page was loaded completely; make the runs longer (cwndlab compare --duration TIME), or "
+    "load pages (cwndlab compare --use web)",
     ("response_p95_ms", "response_geometric_mean_ms"),
 )
 VIDEO = Goal(
@@ -151,7 +152,8 @@ VIDEO = Goal(
     "log_video_quality",
     None,
     0.0,
-    "no video was played; make the runs longer (compare --duration), or play a video (--use video)",
+    "no video was played; make the runs longer (cwndlab compare --duration TIME), or play a video "
+    "(cwndlab compare --use video)",
     ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
 )
 RPC = Goal(
@@ -160,8 +162,8 @@ RPC = Goal(
     "log_answer_speed",
     None,
     0.0,
-    "no request was answered; make the runs longer (compare --duration), or send requests "
-    "(--use rpc)",
+    "no request was answered; make the runs longer (cwndlab compare --duration TIME), or send "
+    "requests (cwndlab compare --use rpc)",
     ("response_p99_ms", "response_p50_ms"),
 )
 CALL = Goal(
@@ -170,7 +172,7 @@ CALL = Goal(
     "log_call_quality",
     None,
     0.0,
-    "the runs contain no voice call (to add one: advise --use call)",
+    "the runs contain no voice call (to add one: cwndlab advise --use call)",
     ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
 )
 
@@ -180,7 +182,9 @@ that is based on this measure."""
 
 
 def goal_named(name: str) -> Goal:
-    """Return the goal called `name`, including the goals of uses such as `web` and `video`.
+    """Return the goal called `name`.
+
+    The name is a key of `GOALS` (such as `latency`) or of `GOALS_OF_USES` (such as `video`).
 
     Raises:
         UnknownNameError: no goal has this name.

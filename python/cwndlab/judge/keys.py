@@ -1,8 +1,8 @@
 """Find the keys of a network description whose values are uncertain, and their ranges.
 
-A preset can define ranges for its assumed values. Ranges for all other links are in
-`data/ranges.toml`, which also contains ranges for the duration of a run, for TCP stacks and for
-queueing disciplines of the hosts.
+A preset can define ranges for its assumed values. If a link has no preset with ranges, its
+ranges are those in `data/ranges.toml`. For all links, this file also contains ranges for the
+duration of a run, for TCP stacks and for queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the study keys, with new values, that set this uncertain value to `value`."""
+        """Return the study keys that set this uncertain value to `value`, and each key's value."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -124,11 +124,15 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """Return those keys of a link whose values are assumptions, and all numbers in its description.
+    """Return the uncertain keys of a study of a link, and all numbers in the link's description.
+
+    A key is uncertain if its value is only assumed. Some of the uncertain keys describe the hosts
+    or the run instead of the link.
 
     Args:
         link: the link in the form used in study files. If the link sets a key in addition to its
-            preset, the value of this key is known, not assumed.
+            preset, the value of this key is known, not assumed. `_keys_of_any` describes the
+            exceptions.
         folder: folder to which relative file paths refer.
         given: further paths of the study whose values are known, such as `duration` or `stack`.
 
@@ -222,8 +226,8 @@ def _keys_of_any(
 ) -> Iterator[Key]:
     """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    A queue size or loss rate that the link sets is only an estimate, unless `given` contains its
-    path.
+    Even if the link itself sets a queue size or a loss rate, this value is treated as an estimate
+    and has a range. It has no range if `given` contains the path of its key.
     """
     for name, span in common.items():
         if isinstance(span, Range):
@@ -257,7 +261,8 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
     """Yield, for each queue of the link, the study key that sets its size, and the size.
 
-    On wired links, only those queues of the downlink count that are drop-tail or whose size is set.
+    Queues of a wired uplink are omitted. A queue of a wired downlink is omitted if it is not
+    drop-tail and the link does not set its size.
     """
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):

@@ -51,7 +51,7 @@ class LedgerEntry:
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
     """Rank of the challenger among the compared algorithms (1 is the best); None for a trial, or if
-    the source states numbers."""
+    the source states measured values instead of ranks."""
 
     def has_same_outcome(self, other: LedgerEntry) -> bool:
         """Return whether two entries are equal, apart from the times of their verdicts."""

@@ -1,9 +1,10 @@
 """Compute how well the predictions in a ledger agree with the outcomes.
 
-A *question* is a network and a goal. Each entry of a question compares one challenger with the
-baseline, which is the same in all its entries. Together, the entries rank all algorithms of the
-question: once by predicted utility, once by measured utility. *Regret* is the measured utility lost
-by using the algorithm that is predicted to be the best.
+A *question* is a network, a goal and a baseline algorithm. Each entry of a question compares one
+challenger with this baseline. Together, the entries rank all algorithms of the question: once by
+predicted utility, once by measured utility. A question contains each challenger only once; repeated
+comparisons form further questions. *Regret* is the measured utility lost by using the algorithm
+that is predicted to be the best.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median, and largest acceptable 90th percentile, of the utility lost by
 following the predictions instead of using the best algorithm."""
 LEAST_TAU = 0.6
-"""Smallest acceptable median of Kendall's tau over all questions (network and goal). Tau compares
-the predicted order of algorithms with the measured order; it is 1 if the orders are equal."""
+"""Smallest acceptable median of Kendall's tau over all questions (network, goal and baseline). Tau
+compares the predicted order of algorithms with the measured order; it is 1 if the orders are
+equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,10 @@ class Reliability:
 
     @property
     def gap(self) -> float:
-        """Mean predicted probability that the challenger wins, minus the fraction of its wins."""
+        """Mean predicted probability that the challenger wins, minus its observed success rate.
+
+        The success rate is the fraction of comparisons that the challenger won.
+        """
         return self.stated - self.happened
 
 
@@ -76,13 +81,14 @@ class Score:
     bins: tuple[Reliability, ...]
     """Reliability of the predictions in each bin (interval of predicted probabilities)."""
     regret: float | None
-    """Median, over all questions (network and goal), of the utility that is lost by following the
-    predictions instead of using the best algorithm. Utilities are natural logarithms."""
+    """Median, over all questions (network, goal and baseline), of the utility that is lost by
+    following the predictions instead of using the best algorithm. Utilities are natural
+    logarithms."""
     regret_p90: float | None
     """90th percentile of the loss of utility whose median is `regret`."""
     tau: float | None
-    """Median, over all questions (network and goal) with three or more algorithms, of Kendall's tau
-    between the predicted and the measured order of the algorithms."""
+    """Median, over all questions (network, goal and baseline) with three or more algorithms, of
+    Kendall's tau between the predicted and the measured order of the algorithms."""
     covered: float | None
     """Fraction of the measured changes of utility that lie within their predicted 90 % interval."""
 
@@ -207,9 +213,10 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
 
 
 def regret(question: Sequence[LedgerEntry]) -> float | None:
-    """Return the utility lost by following the predictions for a question (network and goal).
+    """Return the utility lost by following the predictions for a question.
 
-    The loss is relative to the best measured algorithm. Return None if a measurement is missing.
+    A question consists of a network, a goal and a baseline. The loss is relative to the best
+    measured algorithm. Return None if a measurement is missing.
     """
     measured = {e.prediction.challenger: e.change.estimate for e in question if e.change}
     if len(measured) < len(question):
@@ -223,8 +230,9 @@ def regret(question: Sequence[LedgerEntry]) -> float | None:
 def order(question: Sequence[LedgerEntry]) -> float | None:
     """Return Kendall's tau b of the predicted and the measured order of algorithms.
 
-    Both orders contain all algorithms of a question (network and goal), including the baseline.
-    Return None for fewer than three algorithms, or if all algorithms tie in one of the two orders.
+    Both orders contain all algorithms of a question (network, goal and baseline), including the
+    baseline. Return None for fewer than three algorithms, or if all algorithms tie in one of the
+    two orders.
     """
     if len(question) + 1 < _FEWEST_RANKED:
         return None

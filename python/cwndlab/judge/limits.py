@@ -13,16 +13,16 @@ is *full* if about as much data is in flight as it allows.
   The algorithm therefore limits the window for another reason, such as delay;
 - *host queue*: the sender's own host limits the flow in one of three ways. The window is full, and
   its growth ends because the host refuses a segment. Or the window is full, and more packets wait
-  in the host than at the link. Or the window is not full, and packets wait in the host, because TCP
-  Small Queues makes TCP wait;
+  in the host than at the link. Or packets wait in the host, and TCP Small Queues therefore keeps
+  TCP from filling the window;
 - *link queue*: the window is full, and packets wait at the link, so the link is always busy;
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
 Records of a real network do not show packets that wait in the host. Most of the time in which the
 host limits such a flow is therefore assigned to other causes. Only a refused segment can be
-inferred, from `TCP_INFO`: the window was reduced (CWR) without a retransmission just before, and
-the flow had neither congestion marks nor tail loss probes.
+inferred, from `TCP_INFO`: the window was reduced (CWR), there was no retransmission just before
+this reduction, and the flow had neither congestion marks nor tail loss probes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -244,9 +244,9 @@ def _is_at_pacing_rate(samples: pl.DataFrame) -> Bools:
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
     """Add an event for each segment that the sender's host probably refused.
 
-    A reduction of the window (CWR) without a loss just before is taken as a refusal. Return the
-    events unchanged if the flow's record counts refusals, or if the flow had congestion marks or
-    tail loss probes, which could explain the reductions.
+    If the window was reduced (CWR) and nothing was lost just before this reduction, the reduction
+    counts as a refusal. Return the events unchanged if the flow's record counts refusals, or if the
+    flow had congestion marks or tail loss probes, which could explain the reductions.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others

@@ -74,7 +74,10 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def _waited(flows: pl.DataFrame) -> pl.Expr:
-    """Return, in ms, how long a user waited for a transfer of fixed size; null for other flows."""
+    """Return how long, in ms, a user waited for each flow that transfers a fixed size.
+
+    The value is null for a flow whose application does not transfer a fixed size.
+    """
     if not {"application", "start_s", "end_s"} <= set(flows.columns):
         return pl.lit(None, dtype=pl.Float64).alias(_WAITED_MS)
     waited_ms = 1000 * (pl.col("end_s") - pl.col("start_s")).cast(pl.Float64)
@@ -118,10 +121,10 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Map each column with logarithms to its sign and to its quantity.
+    """Map the name of each column with logarithms to a sign and a quantity.
 
-    The column contains the sign times the logarithm of the quantity. The sign is -1 for a gain that
-    is computed from a quantity of which less is better, such as a completion time.
+    The column contains the sign times the logarithm of the quantity. The sign is -1 if the column
+    is the gain of a goal, but lower values of the quantity are better (as for a completion time).
     """
 
     def number(column: str) -> pl.Expr:
@@ -193,7 +196,12 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return Jain's index and the goodput share of each flow that competed with CUBIC flows."""
+    """Return Jain's index and the goodput share for all flows that competed with CUBIC flows.
+
+    In each run, both values are computed from two numbers: the mean goodput of one algorithm's
+    flows, and the mean goodput of the CUBIC flows. All flows of this algorithm in the run therefore
+    have the same index and the same share.
+    """
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

@@ -41,8 +41,9 @@ class Transfers:
 class MethodTable:
     """Goodput of each transfer method (row) with each algorithm (column) in equal conditions.
 
-    The effects of methods are relative to the first method, the effects of algorithms to the first
-    algorithm. The table therefore contains no effects of these two.
+    The effects of methods are relative to the first method, and the effects of algorithms are
+    relative to the first algorithm. The table therefore contains no effect of the first method and
+    no effect of the first algorithm.
     """
 
     conditions: str

@@ -19,7 +19,7 @@ class Turn:
     side: Literal["above", "below", "is"]
     value: str
     """Break-even value of the property with its unit, as in a study file. For a property with
-    choices instead of numbers, this is the name of the choice for which the other algorithm is
+    choices instead of numbers, this is the name of the choice for which the algorithm `instead` is
     better."""
     instead: str
     """Algorithm that is better beyond the break-even value."""
@@ -77,8 +77,8 @@ class Networks:
     network."""
     turns: tuple[Turn, ...]
     """Network properties with a break-even value: beyond this value, another algorithm is better
-    than `safest`. The properties are sorted by the utility gained by changing the algorithm,
-    highest first."""
+    than `safest`. The properties are ordered by how much utility this other algorithm gains, the
+    largest gain first."""
     distances: tuple[Distance, ...] = ()
     """Recommendations by distance to the server, nearest first; empty if this distance is not one
     of the properties that were drawn at random."""

@@ -1,4 +1,4 @@
-"""Register a prediction before the trial that tests it, and detect later changes to it."""
+"""Register a prediction before a trial tests it, and detect later changes to the prediction."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A randomly drawn network: the study keys that it sets, and each uncertain property."""
+    """A randomly drawn network: values of study keys, and the value of each uncertain property."""
 
     name: str
     changes: Mapping[str, Any]
@@ -62,8 +62,8 @@ def vary(
         link: the link as one line of text, as a table of study keys, or as a `Link`.
         draws: number of networks to draw; equal networks are returned only once, so there can be
             fewer.
-        seed: random seed. If two links have the same key and the seeds are equal, draw n has the
-            same relative position in both ranges of the key.
+        seed: random seed. If a key is uncertain for two links, and `seed` and `draws` are equal,
+            the key's value in draw n has the same relative position in the range of each link.
         given: paths of keys that the user has set, and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.

@@ -4,11 +4,11 @@ Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
 *Flips.* For each network property (*key*), the best rule with one threshold is determined. The rule
-uses the recommended algorithm on one side of the threshold, and another algorithm on the other
-side. The *lead* in a draw is the other algorithm's utility minus that of the recommended algorithm.
-The threshold maximizes the sum of the leads in all draws beyond the threshold. At this threshold,
-the isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical
-Inference under Order Restrictions", 1972).
+uses the recommended algorithm on one side of the threshold, and another algorithm on the opposite
+side (*beyond* the threshold). The *lead* in a draw is the other algorithm's utility minus that of
+the recommended one. The threshold maximizes the sum of the leads in all draws beyond the threshold.
+At this threshold, the isotonic regression of the lead on the key crosses zero (Barlow and others,
+"Statistical Inference under Order Restrictions", 1972).
 
 Even pure noise can yield a rule. Each rule is therefore cross-validated: it is fitted to nine
 tenths of the draws and applied to the remaining tenth, for each tenth in turn. A flip is reported
@@ -104,7 +104,7 @@ def flips(
         answer: the row of the recommended algorithm, which must have the highest mean. For any
             other row, the test reports too many flips that are due to chance.
         keys: for each key, its value in each draw; strings are choices.
-        zone: smaller differences in utility are negligible.
+        zone: differences in utility below this value are negligible.
         logarithmic: keys for which the break-even value between two draws is interpolated on a
             logarithmic scale.
 
@@ -115,7 +115,7 @@ def flips(
     tried: list[tuple[str, _Rule, Floats]] = []
     for name, values in keys.items():
         if len(values) != len(kept):
-            msg = f"the key {name} has {len(values)} values for {len(kept)} drawn networks"
+            msg = f"the key {name} has {len(values)} values, but there are {len(kept)} networks"
             raise ValueError(msg)
         column = np.asarray(values)[kept]
         rule = _best_rule(leads, column, is_log=name in logarithmic)
@@ -199,7 +199,7 @@ def weigh(
         utilities: mean utilities of shape (algorithms, classes), without missing values.
         classes: names of the classes.
         weights: weight of each class; their sum can be any number.
-        zone: smaller differences in utility are negligible.
+        zone: differences in utility below this value are negligible.
 
     Raises:
         ValueError: a utility is missing, a weight is negative, the weights sum to 0, or the number
@@ -262,8 +262,8 @@ def _nearest_turn(
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Return how much more utility each algorithm (row) has than the recommended algorithm.
 
-    Networks (columns) on which an algorithm has no utility are removed. The second result is the
-    mask of the networks that were kept.
+    If the utility of any algorithm is missing on a network (column), this network is removed. The
+    second result is the mask of the networks that were kept.
     """
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
@@ -294,9 +294,9 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the two best rules (see `_Rule`): one above a threshold, and one below a threshold.
+    """Return the best rule for values above a threshold, and the best for values below a threshold.
 
-    A rule that gains no utility is omitted.
+    A rule (see `_Rule`) that gains no utility is omitted.
     """
     order = np.argsort(column, kind="stable")
     values = column[order]
@@ -330,7 +330,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
     """Return the gains in utility from a key's best rule (see `_Rule`), by cross-validation.
 
     Each tenth of the networks is held out in turn, and the best rule is found on the other
-    networks. The result contains the gain on each held-out network beyond the rule's threshold.
+    networks. The result contains the gain on each held-out network to which this rule applies.
     """
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
@@ -379,8 +379,8 @@ def _interval(
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
     """Group the networks by the value of a key; return the group number of each network.
 
-    Each choice, or each of a few different numbers, has its own group. If a key has many different
-    numbers, each group is a range of these numbers, with the same number of networks.
+    If the key has choices, or only a few different numbers, each value has its own group. Many
+    different numbers are divided into ranges (groups) with the same number of networks.
     """
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))

@@ -316,7 +316,10 @@ def _how_sure(decision: Decision) -> str:
 
 
 def _on_these_networks(decision: Decision, repeatable: float) -> str:
-    """Return the phrase on certainty for a decision without results on similar networks."""
+    """Return a phrase on how certain a decision is.
+
+    For this decision, no similar networks were simulated.
+    """
     if repeatable < SURE:
         weakest = say("not repeatable", share=probability(repeatable))
         return say("not sure", sure=probability(repeatable), weakest=weakest)

@@ -212,7 +212,8 @@ def test_what_was_not_measured_says_how_to_measure_it() -> None:
     assert decision.best == ()
     assert headline(decision) == (
         "Short transfers: not measured; no flow completed a transfer of a fixed size; add such a "
-        "flow (compare --bytes 500kB), or make the runs longer (compare --duration)."
+        "flow (cwndlab compare --bytes 500kB), or make the runs longer (cwndlab compare --duration "
+        "TIME)."
     )
 
 

@@ -196,4 +196,4 @@ def test_algorithms_are_not_equal_because_nothing_arrived(
     """At 100 kbit/s, 8 s are too short for a page, a chunk or a transfer of 600 kB."""
     decision = decided(tmp_path, goal, application, link="rate=100 kbit/s,delay=50 ms")
     assert decision.best == ()
-    assert "make the runs longer (compare --duration)" in headline(decision)
+    assert "make the runs longer (cwndlab compare --duration TIME)" in headline(decision)

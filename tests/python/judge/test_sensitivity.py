@@ -130,7 +130,7 @@ def test_names_order_and_gaps_change_nothing_else() -> None:
     ]
     utilities[RENO, :10] = np.nan
     assert flips(utilities, BBR, found, zone=ZONE, logarithmic=("server",))[0].key == "server"
-    with pytest.raises(ValueError, match="server has 3 values for 200 drawn networks"):
+    with pytest.raises(ValueError, match="server has 3 values, but there are 200 networks"):
         flips(utilities, BBR, {"server": [1.0, 2.0, 3.0]}, zone=ZONE)
 
 
