@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def worth(utility: float) -> str:
-    """Express a difference in utility as a difference in throughput, such as "12 % more than"."""
+    """Express a difference in utility as a comparison, such as "12 % better than"."""
     share = math.expm1(utility)
     if share >= 1:
         return say("times", times=two_digits(share + 1))

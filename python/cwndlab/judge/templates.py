@@ -78,28 +78,30 @@ TEMPLATES = {
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions, use {names}; now simulating similar networks",
+    "first look": (
+        "first answer, from {pairs} repetitions: use {names}; now simulating similar networks"
+    ),
     "loser": (
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
-        "{best} is worth {regret} {first}."
+        "{best} is {regret} {first}."
     ),
     "loser of estimates": (
-        "With a probability of {weight}, your network is like {name}; there, {best} is worth "
+        "With a probability of {weight}, your network is like {name}; on such a network, {best} is "
         "{regret} {first}."
     ),
-    "times": "{times} times as much as",
-    "more": "{share} more than",
+    "times": "{times} times as good as",
+    "more": "{share} better than",
     (
         "weight turn"
     ): "Use {first}, but use {instead} if the class {name} {side} {at} of the users{invented}.",
     "invented": " (the weights are invented)",
     "safest": (
-        "Compared with the best algorithm for each similar network, {safest} is worth {least} less "
-        "on average, and {first} is worth {own} less."
+        "On average over similar networks, {safest} is {least} worse than the best algorithm for "
+        "each network, and {first} is {own} worse than the best."
     ),
     "safest of estimates": (
-        "Compared with the best algorithm for each estimate of your network, {safest} is worth "
-        "{least} less on average, and {first} is worth {own} less."
+        "On average over the estimates of your network, {safest} is {least} worse than the best "
+        "algorithm for each estimate, and {first} is {own} worse than the best."
     ),
     "distances": "By distance to the server: {places}{gap}.",
     "distances unknown": (
@@ -110,7 +112,9 @@ TEMPLATES = {
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
-    "repeatable": "new runs on {where} would again recommend {name} (from {pairs} pairs of runs)",
+    "repeatable": (
+        "new runs on {where} would recommend {name} again (estimated from {pairs} pairs of runs)"
+    ),
     (
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
@@ -133,7 +137,10 @@ TEMPLATES = {
         "predicted probabilities were off by up to {gap} percentage points (predictions of "
         "{stated} came true in {happened} of {count} cases)"
     ),
-    "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
+    "miss of regret": (
+        "the loss from following the advice had a median of {median} and a 90th percentile of "
+        "{tail}"
+    ),
     "miss of order": "Kendall's tau between predicted and measured order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
@@ -153,7 +160,8 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the delay of the call",
     "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the result columns whose change is stated if one algorithm replaces another."""
+"""Phrases for result columns. The template `step` uses these phrases to state by how much the
+columns change if the user replaces one algorithm with another."""
 
 KEYS = {
     "server": "the one-way delay to the server",
@@ -178,7 +186,8 @@ KEYS = {
 """Phrases for the keys (network properties) whose values differ between similar networks."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for the same keys if the value is a percentage; only `load` then has another meaning."""
+"""Phrases for the keys in `KEYS` if their values are percentages. Only the phrase for `load` is
+different: a load in per cent is a share of airtime, not a number of users."""
 
 
 def say(template: str, **values: object) -> str:

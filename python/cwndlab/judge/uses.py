@@ -1,9 +1,9 @@
 """Define uses of a network: the applications, and the measures that matter to the user.
 
 A use contains the study keys with which a study runs the application. If throughput and delay do
-not measure the quality of the application, the use also defines its own goal. The gains of these
-goals are natural logarithms, so a difference of 0.03 is 3 %. A run in which no data arrived is not
-omitted; it gets the worst value that is possible in a run of its duration.
+not measure the quality of the application, the use also defines its own goal. The gain of such a
+goal is a natural logarithm, so a difference of 0.03 is 3 %. A run in which no data arrived is not
+omitted; the run gets the worst value that is possible for its duration.
 """
 
 from __future__ import annotations

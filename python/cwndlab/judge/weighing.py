@@ -42,7 +42,8 @@ class ClassView:
 
     name: str
     weight: float
-    """Fraction of the population that belongs to the class, or probability of the estimate."""
+    """Fraction of the population that belongs to the class. If the class is an estimate of a
+    network (see `Meaning.are_estimates`), the weight is the probability of this estimate."""
     regret: float
     """Utility that the class loses with the recommended algorithm, compared with the best algorithm
     for the class."""
@@ -66,7 +67,7 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """Effect of a recommendation on each class, and class weights that would change it."""
+    """Effect of the advice on each class of users, and class weights that change the advice."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
@@ -130,9 +131,9 @@ def decide_population(
 ) -> Decision:
     """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
-    If the classes are estimates of one network, `likely_best` chooses the set of algorithms.
-    Repetition n of a class is combined with repetition n of the other classes. Repetitions that do
-    not exist in all classes are ignored.
+    If the classes are estimates of one network, `likely_best` chooses the set of recommended
+    algorithms. Repetition n of a class is combined with repetition n of the other classes.
+    Repetitions that do not exist in all classes are ignored.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)
@@ -171,9 +172,10 @@ def decide_population(
 def likely_best(utilities: Floats, shares: Sequence[float], first: int) -> list[int]:
     """Return a small set that contains the best algorithm of a network that is not known exactly.
 
-    The set begins with `first`, and grows until it contains the best algorithm with a probability
-    of at least `BEST_PROBABILITY`. Each added algorithm has the highest probability of being the
-    best in the estimates in which no algorithm of the set is the best.
+    An estimate of the network is covered if the set contains the best algorithm for this estimate.
+    The set begins with `first`. Algorithms are added one by one until the total probability of the
+    covered estimates is at least `BEST_PROBABILITY`. The next algorithm is always the one that
+    increases this probability most.
 
     Args:
         utilities: utility of each algorithm (row) in each estimate of the network (column).

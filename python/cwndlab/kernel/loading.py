@@ -96,7 +96,9 @@ def pins() -> list[Pin]:
 
 
 def unload(reference: str, folder: Path) -> list[Pin]:
-    """Unload the pinned algorithms that match a name, a file, or a name in the kernel.
+    """Unload the pinned algorithms that match `reference`.
+
+    `reference` is an algorithm's name in cwndlab, its file, or its name in the kernel.
 
     Raises:
         KernelError: no pinned algorithm matches, or unloading needs root.

@@ -40,9 +40,9 @@ _FASTER_MS = 0.2
 _CHANCE = 1e-4
 """Significance level of the test for a busy state: accepted probability of a false detection."""
 _MOSTLY = 0.5
-"""At least this share of the second packets must be fast during the estimated busy time; otherwise,
-no busy state is reported. The share is below 1, because retransmissions on a radio link delay a
-tenth of the packets or more."""
+"""Least share of fast packets among those second packets (of pairs) that arrive within the
+estimated busy time. If the share is lower, no busy state is reported. This limit is below 1,
+because retransmissions on a radio link delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 
@@ -104,7 +104,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class BusyState:
-    """Busy state of a link, which follows each packet: how long it lasts, and the delay in it."""
+    """Busy state of a link: for some time after each packet, the link serves packets faster."""
 
     delay: Bounded
     """Shortest delay of a packet on the busy link, with its 95 % interval."""
@@ -143,9 +143,10 @@ class BusyState:
 
 
 def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
-    """Return the delay of the busy link and the time for which it stays busy, in ms.
+    """Return the shortest delay on the busy link, and for how long the link stays busy, in ms.
 
-    A delay below `limit_ms` shows that the link was busy.
+    If the delay of a pair's second packet is below `limit_ms`, the link was busy: a busy link
+    serves packets faster than an idle link.
     """
     is_fast = pairs.second_ms < limit_ms
     if not is_fast.any():
@@ -166,9 +167,15 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability that `fast` or more of the second packets are fast by chance alone.
+    """Return the probability that `fast` or more pairs have a fast second packet by chance alone.
 
     The link is assumed to have no busy state. The method is Fisher's exact test (one-sided).
+
+    Args:
+        fast: number of pairs whose second packet was fast.
+        seconds: number of pairs.
+        fast_idle: number of packets that were fast although the link was idle.
+        idle: number of packets that found the link idle.
     """
     both = fast + fast_idle
     ways = sum(

@@ -76,7 +76,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return, for each period in which data waited for ACKs, begin, end and timeout doublings."""
+    """Return start, end and number of timeout doublings of each period of waiting for ACKs."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

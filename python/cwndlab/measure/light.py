@@ -48,8 +48,8 @@ class TrainSeries:
     begins_ms: float
     """Time at which the first train was sent, in ms on the time axis of the trace."""
     lasts_ms: float
-    """Duration of the series in ms on the time axis of the trace. Trains that were sent later than
-    this time after the first train do not belong to the trace."""
+    """Duration of the series in ms on the time axis of the trace. The duration begins when the
+    first train is sent. Trains that are sent after its end do not belong to the trace."""
 
     def first_packets(self) -> Transits:
         """Return when each train's first packet was sent and when it arrived; omit lost packets."""
@@ -63,7 +63,10 @@ class TrainSeries:
         return 0
 
     def train_ms(self) -> float | None:
-        """Return the trains' median time in ms from first to last arrival; None if unknown."""
+        """Return the median duration of the trains in ms; None if no packet arrived.
+
+        The duration of a train is the time from the first to the last arrival of its packets.
+        """
         times: dict[int, list[int]] = {}
         for train, _, _, at_ns in self.arrivals:
             times.setdefault(train, []).append(at_ns)
@@ -103,8 +106,8 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Busy state of the link: its delay, and the time for which it lasts after a packet. None if
-    the pairs show no busy state."""
+    """Busy state of the link, with the delay in this state, and with the time for which this state
+    lasts after a packet. None if the pairs show no busy state."""
 
     @classmethod
     def of(
@@ -146,7 +149,7 @@ class LightDirection:
 
     @property
     def train_ms(self) -> float:
-        """Median time in ms from the first to the last arrival of a train."""
+        """Median duration of a train in ms: time from first to last arrival of its packets."""
         return float(np.median([each.offsets_ms[-1] for each in self.recorded]))
 
     @property
@@ -165,7 +168,10 @@ class LightDirection:
 
     @property
     def lost_in_trains_pct(self) -> float:
-        """Percentage of packets lost in the trains of the trace, whose first packets arrived."""
+        """Percentage of packets that were lost in the trains of the trace.
+
+        A train whose first packet was lost does not belong to the trace.
+        """
         arrived = sum(len(each.offsets_ms) for each in self.recorded)
         return 100 * (1 - arrived / (self.packets * len(self.recorded)))
 

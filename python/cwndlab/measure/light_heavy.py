@@ -53,7 +53,7 @@ _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
 """A random time of up to this many ms is added to each gap between trains. Some links send only at
 regular times, such as the uplink of a cell, whose users request grants every 5 to 80 ms. With
-regular gaps, every train could have to wait equally long for such a time."""
+regular gaps, all trains could have to wait equally long until such a link sends."""
 _MOST_LOAD = 0.3
 """Largest share of time for which trains may occupy a link."""
 _LONGEST_TRAIN_MS = 10.0

@@ -78,7 +78,10 @@ class Preflight:
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
     def lines(self, *, with_notes: bool = True) -> list[str]:
-        """Return one line about the path, and one line for each finding; notes are optional."""
+        """Return one line about the path, and one line for each finding.
+
+        If `with_notes` is false, findings of the kind `note` are omitted.
+        """
         facts = self.facts
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
@@ -168,11 +171,12 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between client and server over TCP, in ms.
 
-    Waiting times on the two computers are subtracted as far as they are known. Ten requests are
-    timed. If all answers take clearly longer than the round-trip time that TCP measures, a proxy
-    may acknowledge the data. However, a radio scheduler or a busy computer can also delay ten
-    answers. It hardly delays every answer for several seconds. To rule it out, requests are timed
-    for up to six more seconds.
+    Waiting times on the two computers are subtracted as far as they are known. At least eleven
+    requests are timed. If all answers take clearly longer than the round-trip time that TCP
+    measures, a proxy may acknowledge the data. However, a radio scheduler or a busy computer can
+    also delay a few answers in a row. If all answers in a period of six seconds are late, such a
+    cause is unlikely. Therefore, further requests are timed for up to six seconds, until one of
+    the answers is quick enough.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -236,7 +240,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
                 "delays are corrected, but periods of the day follow this computer's clock",
-                "set both clocks: sudo timedatectl set-ntp true",
+                "to set the clocks, run on client and server: sudo timedatectl set-ntp true",
             )
         )
     return found
@@ -283,7 +287,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate in Mbit/s that a buffer of maximum size allows: half of it per RTT."""
+    """Return the rate in Mbit/s that a buffer of maximum size allows: half the buffer per RTT."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)

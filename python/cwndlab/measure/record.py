@@ -29,10 +29,10 @@ _SHALLOW_MS = 2.0
 _HALF_PCT = 50.0
 _QUEUED_PCT = 10.0
 _LIMITED_PCT = 10.0
-"""If more than this percentage of the datagrams is lost, the link limited the rate, not the sender.
-Datagrams are sent at 3/2 of the link's rate, so a link without a queue loses a third of them. If
-the link is faster than the sender, only a few percent are lost, in the receiver's socket or on the
-radio."""
+"""If more than this percentage of the datagrams is lost, the link and not the sender limited the
+rate. Datagrams are sent at 3/2 of the link's rate, so a link without a queue loses a third of
+them. If the link is faster than the sender, only a few percent are lost, in the receiver's socket
+or on the radio."""
 
 
 @dataclass(frozen=True, slots=True)

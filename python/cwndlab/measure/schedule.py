@@ -38,7 +38,10 @@ class Period:
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the period that contains `now` began; None outside the period."""
+        """Return the day on which the period that contains `now` began.
+
+        Return None if no period contains `now`.
+        """
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:

@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """Return at most `most` connections of the last minute, the busiest, oldest first."""
+        """Return the busiest connections of the last minute, at most `most`, from old to new."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

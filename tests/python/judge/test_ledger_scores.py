@@ -86,8 +86,8 @@ def test_a_bad_record_is_named_and_a_good_one_is_not() -> None:
         "advice for LTE agreed with 3 of 18 measurements of real networks; published "
         "predictions for this class were poor: "
         "predicted probabilities were off by up to 80 percentage points (predictions of 0.80 came "
-        "true in 0 % of 12 cases), following the advice lost 18 % (median) and "
-        "18 % (90th percentile)"
+        "true in 0 % of 12 cases), the loss from following the advice had a median of 18 % and a "
+        "90th percentile of 18 %"
     )
     both = pooled([reality, replace(reality, kind="HSDPA", misses=(Miss("HSDPA", bad),))])
     assert both is not None

@@ -43,7 +43,7 @@ def test_a_class_that_the_best_mean_starves_is_named() -> None:
     assert (turn.name, turn.side, turn.instead) == ("boats", "above", "cubic")
     assert turn.at == pytest.approx(np.log(2) / np.log(20), rel=0.02)
     said = " ".join(sentences(decision))
-    served = "for them, cubic is worth 10 times as much as bbr."
+    served = "for them, cubic is 10 times as good as bbr."
     assert f"This choice is bad for users of the class boats (10 % of all users): {served}" in said
     assert "Use bbr, but use cubic if the class boats exceeds 23 % of the users." in said
 
@@ -68,7 +68,7 @@ def test_estimates_are_alternatives_and_not_users() -> None:
     decision = decide_population(NAMES, by_class, estimates, THROUGHPUT, "cubic")
     decision = replace(decision, networks=near)
     said = " ".join(sentences(decision))
-    other = "there, cubic is worth 10 times as much as bbr."
+    other = "on such a network, cubic is 10 times as good as bbr."
     assert f"With a probability of 10 %, your network is like link 3; {other}" in said
     assert "of the users" not in said
     assert "24 networks, drawn from the estimates of your network" in certainty(decision)[1].meaning

@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may use every algorithm, because it has CAP_NET_ADMIN."""
+    """Return whether this thread has CAP_NET_ADMIN, which allows the use of every algorithm."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

@@ -77,8 +77,8 @@ class TrialNetwork(Protocol):
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
     """Return the periods that remain to be measured, in order; none if harm ended the trial.
 
-    If one period of a block is missing, both of its periods are measured again, because only
-    neighbouring periods are compared.
+    If one period of a block is missing, both periods of the block are returned. A period that was
+    already measured is thus measured again, because only neighbouring periods are compared.
     """
     if any(each.harm for each in periods):
         return []
@@ -144,9 +144,10 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Measure a step: yield the returns to the baseline that it requires, then its period.
+        """Measure the period of a step, with the returns to the baseline that are necessary in it.
 
-        The challenger's first period always requires a return if the plan includes returns.
+        Each return is yielded as a period of its own, before the period of the step. If the plan
+        includes returns, the challenger's first period always has at least one return.
         """
         began = _now()
         if step.algorithm == self.prediction.baseline:

@@ -33,9 +33,10 @@ _EARLIER = 1.25
 """Factor that loosens the limits in some comparisons with earlier periods, see `harm_after_return`:
 the network may have changed since the earlier periods."""
 _RTTS = {"rtt_p95_ms": "95th", "rtt_p25_ms": "25th"}
-"""Columns to which the limit on the RTT applies, and the percentiles that they contain. The 25th
-percentile reveals a queue that is never empty: the baseline's 95th percentile may be equally high
-because other traffic sometimes fills the queue."""
+"""Columns to which the limit on the RTT applies, and the percentiles that they contain. If
+the queue is never empty with the tested algorithm, the 25th percentile shows this. The 95th
+percentile may not show it: if other traffic sometimes fills the queue, the 95th percentile may be
+as high with the baseline as with the tested algorithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,27 +104,33 @@ class Guard:
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        The tested period `now` is compared with the return `back`, and with the mean of the return
-        and the earlier periods `before`. The first period is also compared with the earlier periods
-        alone. There is harm if the period is worse by more than a limit in one of the comparisons.
-        Each of them finds harm that the others miss: the network may have been worse in the earlier
-        periods or in the return, and a queue that the tested algorithm left behind may disturb the
-        return. If no connection carried enough data during the return, `now` is only compared with
-        the earlier periods, with the limits themselves.
+        The tested period `now` is compared with:
 
-        For the comparison with the earlier periods alone, the limits are loosened by a factor of
-        1.25. After the first period, the limits for the comparison with the mean are loosened, too.
-        The first period is judged more strictly than later periods, because a trial that has hardly
-        begun loses little if it ends without need.
+        - the return `back`, with the unchanged limits;
+        - the mean of the return and the earlier baseline periods `before`. If `now` is the first
+          period of the tested algorithm, the limits are unchanged. Otherwise, the limits are
+          loosened by a factor of 1.25;
+        - only if `now` is the first period of the tested algorithm: the earlier baseline periods
+          alone, with limits that are loosened by a factor of 1.25.
+
+        There is harm if the tested period is worse by more than a limit in one of the comparisons.
+        Each comparison finds harm that the others miss: the network may have been worse in the
+        earlier periods or in the return, and a queue that the tested algorithm left behind may
+        disturb the return. The first period is judged more strictly than later periods, because a
+        trial that has hardly begun loses little if it ends without need.
+
+        If no connection carried enough data during the return, `now` is only compared with the
+        earlier baseline periods, with the unchanged limits.
 
         Args:
             now: outcome of the tested period.
-            before: outcomes of earlier periods of the baseline.
+            before: outcomes of the baseline's earlier periods; during a tested period that has
+                already been interrupted by a return, only the outcome of this earlier return.
             back: outcome of the return to the baseline.
-            is_whole: whether the tested period ended as planned. If suspected harm ended it early,
-                the limits are loosened by a factor of 1.5, and the 25th percentile of the RTT is
-                ignored.
-            is_first: whether it is the first period of the tested algorithm.
+            is_whole: whether the tested period ended as planned. If suspected harm ended the period
+                early, all limits in this function are first loosened by a factor of 1.5, and the
+                25th percentile of the RTT is ignored.
+            is_first: whether `now` is the first period of the tested algorithm.
         """
         limits = self._limits
         if not is_whole:
@@ -142,7 +149,10 @@ class Guard:
 
 
 def _short(outcome: PeriodOutcome) -> PeriodOutcome:
-    """Return the outcome of a few seconds, which do not show whether a queue is ever empty."""
+    """Return the outcome without the 25th percentile of the RTT.
+
+    This percentile does not show within a few seconds whether a queue is ever empty.
+    """
     return replace(outcome, rtt_p25_ms=None)
 
 

@@ -32,8 +32,8 @@ class PeriodOutcome:
     retransmitted_pct: float | None
     flows: int
     rtt_p25_ms: float | None = None
-    """25th percentile of the RTT: it shows whether a queue is ever empty. None also in files of
-    earlier versions."""
+    """25th percentile of the RTT: it shows whether a queue is ever empty. Files of earlier
+    versions of cwndlab do not contain this value; for them, it is None."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as a dictionary for JSON."""
@@ -139,9 +139,9 @@ def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
     """Return the outcome of each algorithm in each block (pair of periods).
 
-    If a block was repeated, only the last repetition counts. The pilot period, returns to the
-    baseline (periods that check suspected harm), and periods that ended because of harm are left
-    out.
+    If a block was repeated, only the last repetition counts. Three kinds of periods are left out:
+    the pilot period, periods that return to the baseline to check for harm, and periods that ended
+    because of harm.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:

@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Change algorithms with `switch`; measure only from `washout_s` after each change."""
+        """Change algorithms with `switch`; after each change, wait `washout_s` before measuring."""
         self._switch = switch
         self._goal = goal
         self._washout_s = washout_s

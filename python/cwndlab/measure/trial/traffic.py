@@ -68,8 +68,8 @@ class PeriodTraffic:
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
         """Sample all connections.
 
-        If `counts` is false, as during the wash-out, the sample is not measured. It only provides
-        the counter values at which the measurement starts.
+        If `counts` is false, as during the wash-out, the sample does not enter the outcome of the
+        period. The sample only provides the counter values at which the measurement starts.
         """
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:

@@ -170,7 +170,10 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Set each algorithm that the trial requests; restore the original setting when it ends."""
+    """Set each algorithm that the trial requests.
+
+    When the trial ends, restore the original setting.
+    """
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the trial was killed already

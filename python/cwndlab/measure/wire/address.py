@@ -31,10 +31,13 @@ class Address:
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare the server's fingerprint with the one from the user or else the stored one.
+        """Compare the server's fingerprint with the expected fingerprint.
+
+        The expected fingerprint is the one that the user gave. If the user gave none, it is the
+        stored one. If none is stored either, every fingerprint is accepted.
 
         Raises:
-            OtherServerError: the fingerprints differ, or the stored one cannot be read.
+            OtherServerError: the fingerprints differ, or the stored fingerprint cannot be read.
         """
         if self.fingerprint is None:
             if self.known is not None:

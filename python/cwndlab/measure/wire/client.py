@@ -65,7 +65,8 @@ class Session:
         Raises:
             ServerUnreachableError: no program answers at the address.
             ProtocolError: another program answers, or the token is wrong.
-            OtherServerError, TransferFailedError: unexpected fingerprint; the server refuses.
+            OtherServerError: the server's fingerprint is not the expected one.
+            TransferFailedError: the server refuses the session, for example because it is busy.
         """
         try:
             self._channel, self._signer, welcome = self._open()
@@ -225,8 +226,7 @@ class Session:
         Args:
             flows: the flows, with application and direction.
             duration_ns: duration of each flow.
-            algorithms: for each flow, the algorithms of client and server; None keeps the default
-                of the computer.
+            algorithms: for each flow, of client and server; None means the computer's default.
             ends_early: function that decides from the senders' states whether to end all flows.
 
         Raises:

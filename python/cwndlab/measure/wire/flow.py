@@ -31,8 +31,8 @@ _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Maps the kernel's name to cwndlab's name for each algorithm of cwndlab that a connection has
-used so far."""
+"""Maps the name of an algorithm in the kernel to its name in cwndlab, for each of cwndlab's
+algorithms that a connection has used so far."""
 _STATE = ("bytes_acked", "busy_time_us", "rtt_us", "min_rtt_us", "segs_out", "total_retrans")
 _LINGER_NONE = struct.pack("ii", 1, 0)
 

@@ -1,10 +1,11 @@
 """Define the messages between client and server (see `docs/reference/protocol.md`).
 
 The control connection uses TLS 1.3. The server first sends a nonce. Every later line begins with an
-HMAC-SHA256 of the sending side (client or server), the line's number and the line's content. The
-key of the HMAC is derived from the token, the server's certificate and the server's nonce. After
-the client's first line, the key also depends on the client's nonce. An attacker between client and
-server has a different certificate, so lines that the attacker forwards are refused.
+HMAC-SHA256, which is computed over the sending side (client or server), the line's number and the
+line's content. The key of the HMAC is derived from the token, the server's certificate and the
+server's nonce. After the client's first line, the key also depends on the client's nonce. An
+attacker between client and server has a different certificate, so lines that the attacker forwards
+are refused.
 
 A data connection is plain TCP, because the measurements concern plain TCP. Its first line is signed
 with a key for one flow, which only the client and the server of the control connection can derive.
@@ -168,12 +169,12 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Rate in bits per second, averaged over the shortest interval from train to train."""
+        """Average rate in bits per second if every value in `gaps_ns` were as low as the lowest."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 
 class Describe(Model):
-    """Request to describe the server, and the control connection as the server sees it."""
+    """Request for facts about the server, and for its view of the control connection."""
 
     do: Literal["describe"] = "describe"
 
