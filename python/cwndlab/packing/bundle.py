@@ -41,8 +41,9 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
     Args:
         results: the results to pack.
         out: path of the archive, which is a ZIP file.
-        is_anonymous: whether to anonymise the archive. Packet captures are then omitted. Pseudonyms
-            such as `host-1` replace IP addresses and names of machines, radio cells and operators.
+        is_anonymous: whether to anonymise the archive. An anonymised archive contains no packet
+            captures. In this archive, pseudonyms such as `host-1` replace IP addresses and the
+            names of machines, radio cells and operators.
 
     Raises:
         ResultsError: the archive cannot be written.

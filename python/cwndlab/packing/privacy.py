@@ -32,7 +32,7 @@ class Pseudonyms:
     """Replaces names and IP addresses that would reveal who measured, and where."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Set the names of machines that are replaced; IP addresses are always replaced."""
+        """Set `hosts`, the names of machines to replace; IP addresses are always replaced."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)

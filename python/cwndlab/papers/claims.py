@@ -28,9 +28,9 @@ class _PartSettings(Model):
     metric: str
     """Name of the measured quantity.
 
-    By default, this is a column of the table `flows`, or `jain_index`. If `of_samples` is set, it
-    is a column of the time series. If `at` is set, it is a measure of the congestion window in
-    `cwndlab.papers.reading`.
+    By default, this is a column of the table `flows`, or `jain_index`. If `of_samples` is set, this
+    is a column of the time series. If `at` is set, this is a measure of the congestion window: a
+    key of `MEASURES` in the module `cwndlab.papers.reading`.
     """
     direction: Way
     at_least: float = -math.inf
@@ -174,11 +174,11 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs with the change. For these factors, the claim's own
-    levels do not apply."""
+    """Maps factors to the levels of the runs in which the change was made. For these runs, the
+    levels that the claim sets for the same factors do not apply."""
     among: dict[str, LevelText] = Field(default={})
-    """Further levels of factors. Only runs with these levels are compared: with the change and
-    without it."""
+    """Maps further factors to levels. All compared runs must have these levels: the runs with the
+    change, and the runs without the change."""
     variants: dict[str, str] = Field(default={})
     """Maps each variant that the experiment replaces to the variant that replaces it."""
 
@@ -201,7 +201,7 @@ class ChosenSetting(Model):
     """
 
     setting: str
-    """Text that names the chosen TCP setting, and the setting that the paper states."""
+    """Text that names both the chosen TCP setting and the setting that the paper states."""
     variants: dict[str, str]
     """Maps each TCP variant with the chosen setting to its counterpart with the paper's setting."""
 

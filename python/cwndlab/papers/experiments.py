@@ -3,9 +3,10 @@
 An experiment starts from a claim that does not hold. In the runs that test the claim, the
 experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
 changed runs. Each value is tested against the same bounds, at a significance level of 5 %. A value
-*holds* if the test shows that it is within its bounds. A *missed* value fails without the change;
-if no value fails, the undecided values are missed. The effect of the change is the first of these
-items that applies:
+*holds* if the test shows that it is within its bounds. A value *fails* if the test shows that it is
+outside its bounds. In all other cases, the value is *undecided*. The *missed* values are those that
+fail without the change. If no value fails without the change, the missed values are those that are
+undecided without the change. The effect of the change is the first of these items that applies:
 
 - the effect is *open* if a missed value was computed from only two to nine repetitions;
 - the change *explains* the difference if all values were measured and hold with the change;
@@ -25,7 +26,7 @@ For a table, the cells that the experiment ran are compared with the paper:
 - the change moves the table *the other way* if the mean difference increases by at least a quarter;
 - in all other cases, the change *has no effect*.
 
-If a change moves any table the other way, it is accepted neither for claims nor for other tables.
+A change that moves any table the other way is accepted neither for claims nor for other tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,8 +82,8 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The claim's values that fail without the change; if none fails, the undecided values. Each is
-    computed without and with the change."""
+    """The claim's values that fail without the change; if no value fails without the change, those
+    that are undecided without the change. Each value is computed without and with the change."""
 
     @property
     def subject(self) -> str:
@@ -91,15 +92,15 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The element of `changes` whose value moves farthest towards its bounds.
+        """The element of `changes` whose value moves farthest towards the bounds of this value.
 
-        Values that are within their bounds with the change take precedence.
+        Elements whose finding `after` has the verdict *holds* take precedence over all others.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
     def holding(self) -> int:
-        """Number of elements of `changes` whose value is within its bounds with the change."""
+        """Number of elements of `changes` whose finding `after` has the verdict *holds*."""
         return sum(map(_holds, self.changes))
 
 

@@ -1,11 +1,11 @@
-"""Evaluate expressions for the values of claims, such as `min(bic[n]) / max(reno[n])`.
+"""Evaluate expressions for the values of claims, such as `min(bic[3:7]) / max(reno[3:7])`.
 
 A name stands for cells of a table in the paper:
 
 - `reno` is a variant, and `all` stands for all variants;
 - `uplink.reno` is a variant in one direction;
 - `reno[2]` and `reno['50 kB']` are the variant's rows with the names `2` and `50 kB`;
-- `reno[3:7]` are the variant's rows 3 to 7.
+- `reno[3:7]` are the variant's rows 3 to 7, including row 7.
 
 Expressions may contain numbers, the four arithmetic operations and the functions in `FUNCTIONS`.
 The same expression is evaluated for the table in the paper and for the means of cwndlab's runs.
@@ -214,5 +214,5 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 """Maps the name of each function that expressions may use to its implementation. Each function
 takes one array; entry i along its first axis belongs to value i in the function's parentheses. In
-`min(reno[3:5])`, these values are three cells of the paper's table, or the means of cwndlab's runs
-for these cells."""
+`min(reno[3:5])`, these values are the variant's cells in rows 3, 4 and 5 of the paper's table, or
+the means of cwndlab's runs for these cells."""

@@ -11,8 +11,8 @@ Three verdicts are not results of a test:
 
 - A part is *input* if cwndlab's value agrees by construction. Such a value depends on a calibrated
   link parameter, or on a setting that was chosen because it matches the paper's figures.
-- A part is *not attributable* if it compares variants in a data direction in which the paper's
-  sender did not run them. Differences in this direction have another cause.
+- A part is *not attributable* if it compares variants, but neither the paper nor cwndlab changed
+  the variant of the data's sender. Therefore, no difference can be attributed to the variants.
 - A part is *not run* if the study contains no runs for it.
 
 If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
@@ -80,9 +80,9 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict on the claim by the paper's tables; None if these contain no values for the claim."""
+    """Verdict according to the paper's tables; None if they contain no value for this claim."""
     printed: ClaimVerdict | None
-    """Verdict from runs that use only settings stated in the paper; None without other runs."""
+    """Verdict *as printed*; None if no settings were chosen to match the paper's figures."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -160,7 +160,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether a claim's part is *input* (agrees by construction)."""
+    """Return a function that checks whether the verdict on one part of a claim is *input*."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
@@ -355,7 +355,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return a verdict: a claim fails if one part fails, and holds only without missing runs."""
+    """Return the verdict on a claim from the verdicts on its parts; `lacks` names missing runs."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

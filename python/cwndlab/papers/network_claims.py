@@ -105,7 +105,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the value of a claim's part on each inferred network; None if runs are missing."""
+    """For each inferred network, return the value of a claim's part; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

@@ -1,10 +1,11 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
 Every variant is simulated on networks that are drawn from the ranges of a plan. The more a
-network's numbers resemble the given columns of the tables, the larger is its weight. The weighted
-networks predict all other columns, after an adjustment of their numbers
-(`cwndlab.inference.importance`). To test whether the prediction is better than chance, the fit is
-repeated with the names of the variants shuffled in the paper's tables.
+network's numbers resemble the given columns of the tables, the larger is its weight. The other
+columns are predicted from the networks' numbers for these columns: each number is adjusted
+(`cwndlab.inference.importance`) and has the weight of its network. To test whether the prediction
+is better than chance, the fit is repeated with the names of the variants shuffled in the paper's
+tables.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ def table_numbers(
 ) -> list[TableNumber]:
     """Return each number of a paper's tables, with cwndlab's corresponding number on each network.
 
-    Numbers of variants and rows that were not simulated are left out.
+    A number is left out if the plan of the networks does not name its table, or if its variant or
+    its row was not simulated.
 
     Args:
         tables: the tables of the paper.
@@ -176,9 +178,9 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the numbers of the paper, after exchanging the numbers of the variants.
+    """Return the paper's numbers, where each variant has the numbers of `names[variant]`.
 
-    The numbers of `names[variant]` replace those of `variant`.
+    If `names[variant]` has no number in a row, the variant keeps its own number in this row.
     """
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []

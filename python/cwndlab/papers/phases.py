@@ -34,7 +34,7 @@ class Episode:
     peak_pkts: float
     """Size of the window before the first cut (reduction) of the episode."""
     peak_s: float
-    """Time at which the window, since the previous episode, first reached `peak_pkts` - 1."""
+    """First time after the previous episode at which the window was at least `peak_pkts` - 1."""
     floor_pkts: float
     """Size of the window after the last cut (reduction) of the episode."""
     inflated_pkts: float | None
@@ -98,7 +98,10 @@ def find_episodes(
 
 
 def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
-    """Return the mean saw-tooth after a given time; None if fewer than two episodes follow."""
+    """Return the mean saw-tooth of all loss episodes that start at `after_s` or later.
+
+    If there are fewer than two such episodes, return None.
+    """
     regular = [episode for episode in episodes if episode.start_s >= after_s]
     starts = np.array([episode.start_s for episode in regular])
     periods = np.diff(starts)
@@ -157,7 +160,7 @@ def slow_start_end(
 def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
     times, steps = np.asarray(times_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if times.shape != steps.shape:
-        msg = f"the series has {len(times)} times but {len(steps)} values"
+        msg = f"the series has {len(times)} points in time but {len(steps)} values"
         raise ValueError(msg)
     known = np.isfinite(steps)
     return times[known], steps[known]

@@ -154,7 +154,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """For each data direction: its comparisons, and the one for this network setting."""
+        """For each data direction: the comparisons in all settings, and the one in this setting."""
         return [
             (direction, comparison)
             for direction in self.context.directions

@@ -58,8 +58,9 @@ SECTIONS: Sections = (
 """The default sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, and its contents, each with the index of its network setting.
+"""A section, and the list of its contents.
 
+Each item of the list is a pair: the index of a network setting, and the content for this setting.
 The index is None if the content belongs to the whole study.
 """
 
@@ -82,8 +83,8 @@ def write_report(
         out_dir: folder for `report.html`, `figures/` and `tables/`. If None, use the folder
             `report` in the folder of the results.
         formats: formats of the figure files: svg, pdf and png; an empty tuple writes none.
-        sections: sections of the page. If None, use `SECTIONS`, preceded by the sections of the
-            paper that the study reproduces.
+        sections: sections of the page. If None or empty, use `SECTIONS`. If the study reproduces a
+            paper, sections about this paper precede `SECTIONS`.
         smallest_effect: smallest relative difference that is not negligible.
 
     Raises:
@@ -121,7 +122,7 @@ def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return the default sections, preceded by those of the paper that the study reproduces."""
+    """Return the sections about the paper that the study reproduces (if any), then `SECTIONS`."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 
@@ -147,7 +148,10 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Map the path of each written file, without suffix, to the suffixes of all files there."""
+    """Map paths of written files to the suffixes of these files, such as `.svg` and `.pdf`.
+
+    Each path is relative to `folder` and has no suffix.
+    """
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))

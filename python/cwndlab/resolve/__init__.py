@@ -131,8 +131,8 @@ def _before(
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
     """Return the flows of the runs that precede a measured run, one run for each other algorithm.
 
-    The order is that of `rotation`: first the algorithms after the measured one, then those before
-    it.
+    The first runs use the algorithms that `rotation` lists after the measured algorithm. The next
+    runs use the algorithms that `rotation` lists before the measured algorithm.
     """
     turns = study.rotation
     if not turns:

@@ -89,10 +89,12 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """Return the name in results of an algorithm that is given by name, alias or file.
+    """Return the name under which results list an algorithm.
+
+    The argument `name` is a name of the algorithm, an alias, or a reference to its file.
 
     Raises:
-        UnknownNameError: no algorithm has this name.
+        UnknownNameError: no algorithm has this name or alias.
     """
     if is_file_reference(name):
         return name_of(name, built_in_names())
@@ -100,7 +102,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Map the name in results of each C file to its reference in the study, such as `./my_cc.c`."""
+    """Map each C file's name in results to the file's reference in a study, such as `./my_cc.c`."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

@@ -61,7 +61,7 @@ def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
     """Return the network device that a study describes at `key`; None if there is no device.
 
     Raises:
-        FieldError: the name is unknown, or a key is missing.
+        FieldError: the name of the device's preset is unknown, or a key is missing.
     """
     if written is None:
         return None

@@ -178,10 +178,12 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry of `marks` that applies to a value.
+    """Return the entry of `marks` that applies to a value; None if no entry applies.
 
-    An entry is named after the value's path, the path of a table around the value, or a single key
-    in the path. If several entries match, that order decides. `*` applies if no other entry does.
+    The name of an entry is the value's path, the path of a table around the value, or a single key
+    in the value's path. If several entries match, the kind of name that is listed first here takes
+    precedence. Among names of one kind, the innermost table or key takes precedence. The entry `*`
+    applies only if no other entry matches.
     """
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))

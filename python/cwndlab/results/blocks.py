@@ -97,7 +97,7 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks restricted to the runs for whose number `does_count` is true."""
+        """Return the blocks, but keep run number n only if `does_count[n]` is true."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
@@ -210,7 +210,7 @@ def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def history_entries(frame: pl.DataFrame) -> list[Entry]:
-    """Convert a table that `history_frame` created back to history entries."""
+    """Convert a table into history entries; this function is the inverse of `history_frame`."""
     entries = []
     for row in frame.iter_rows(named=True):
         facts = json.loads(row.pop("facts") or "{}")

@@ -194,7 +194,10 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Add the columns of the run list `matrix` to the rows `own`; also return their names."""
+    """Add columns of the run list `matrix` to the rows `own`.
+
+    Return the rows with the added columns, and the names of the added columns.
+    """
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))

@@ -130,7 +130,10 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Return all stored rows as blocks; some may belong to runs that are no longer finished."""
+        """Return all stored rows as blocks.
+
+        Some rows may belong to unfinished runs: other rows of these runs were lost.
+        """
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -144,7 +147,10 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return the subfolder and name of each table, also in `unused`, but not of `runs`."""
+        """Return the subfolder and name of each table except the table `runs`.
+
+        The tables in the subfolder `unused` are included.
+        """
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]

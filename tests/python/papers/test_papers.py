@@ -138,7 +138,7 @@ def test_first_reached_and_value_at_read_a_step_function() -> None:
     assert papers.first_reached(times, windows, 31) is None
     assert papers.value_at(times, windows, 0.25) == 10
     assert papers.value_at(times, windows, 0.05) is None
-    with pytest.raises(ValueError, match="2 times but 1 values"):
+    with pytest.raises(ValueError, match="2 points in time but 1 values"):
         papers.find_episodes([1, 2], [1])
 
 

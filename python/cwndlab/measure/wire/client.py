@@ -51,7 +51,7 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client, whose turn this session may use, too.
+            beside: `id` of this client's other session, during whose turn this session may measure.
         """
         self._address = address
         self._beside_of = beside

@@ -51,7 +51,8 @@ class Limits:
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
     """Time in seconds for which the server waits for a first datagram from a client that requested
-    datagrams. The server learns from it to which address it must send."""
+    datagrams. The server sends the requested datagrams to the source address of this first
+    datagram."""
 
 
 @dataclass(slots=True)
@@ -75,8 +76,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session whose turn allows this session to measure: its own `id`, unless it runs
-    in parallel with an older session."""
+    """`id` of the session during whose turn this session may measure: its own `id`, or the `id` of
+    an older session that runs in parallel with this session."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None

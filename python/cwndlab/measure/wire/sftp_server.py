@@ -1,7 +1,7 @@
 """An SFTP server that offers a single file of zeros.
 
-The server class of asyncssh opens any file that a client names. This server refuses every operation
-that this module does not define, even operations that a later version of asyncssh adds.
+The class `asyncssh.SFTPServer` opens any file that a client names. Its subclass `OneFile` defines a
+few operations and refuses all other operations, even those that a later version of asyncssh adds.
 """
 
 from __future__ import annotations

@@ -32,7 +32,10 @@ class WaitingPlaces(Generic[_T]):
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
-        """Add a connection; return a connection that must be closed to make room, or None."""
+        """Add a connection; if there are too many, remove one of them.
+
+        Return the removed connection, which the caller must close, or None.
+        """
         network = network_of(address)
         own = self._by_network.setdefault(network, OrderedDict())
         own[who] = None
@@ -44,7 +47,7 @@ class WaitingPlaces(Generic[_T]):
         return None
 
     def leave(self, who: _T, address: str) -> None:
-        """Remove a connection, unless it was already closed to make room."""
+        """Remove a connection; do nothing if `enter` has already removed the connection."""
         network = network_of(address)
         own = self._by_network.get(network)
         if own is not None and who in own:

@@ -117,7 +117,7 @@ def _tables(paper: Paper, context: Context) -> Content | None:
 
 
 def _absent(context: Context) -> str:
-    """Return the reason why cwndlab's value for a number of the paper is missing."""
+    """Return the reason why cwndlab has no value for a number that the paper states."""
     if not context.origin.is_complete:
         return "not run yet"
     return (

@@ -30,7 +30,8 @@ _ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
 Printed = Mapping[str, Mapping[str, tuple[float, float]]]
-"""For each panel of a plot, maps each variant to the range of the number in the paper."""
+"""For each panel of a plot, maps each variant to the range that the paper states for this panel and
+variant. If the paper states a single number, both ends of the range equal this number."""
 
 
 def plots_section(paper: Paper) -> PageSection:
@@ -161,7 +162,7 @@ def _bounded(interval: Interval) -> list[float | None]:
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label that lists the factor level of each bar of a variant, or "" for one bar."""
+    """Return a label that lists the factor levels of a variant's bars; "" if there is only one."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
