@@ -199,7 +199,7 @@ def read_failure(path: Path, error: OSError) -> str:
 
 
 def file_failure(error: OSError, path: Path | None = None) -> str:
-    """Return a message that names a file, the reason why it cannot be used, and any known remedy.
+    """Return a message that names a file, why it cannot be used, and the remedy, if known.
 
     `path` is used if the error itself names no file, for example when a disk is full.
     """

@@ -51,7 +51,8 @@ UNUSED = "unused"
 RUNS = "runs"
 """Name of the table with one row for each run, computed from the tables of flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Names of subfolders that are not themselves a table (as, for example, `flows` is)."""
+"""Names of subfolders that do not represent a table. In contrast, the subfolder `flows` represents
+the table `flows`: each file in it is a part of this table."""
 
 
 class Folder:

@@ -68,7 +68,7 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Convert an OSError, for example of a full disk, into an error that names any remedy."""
+    """Convert an OSError, for example of a full disk, into an error with the remedy, if known."""
     try:
         yield
     except OSError as error:

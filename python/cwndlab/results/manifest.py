@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the folder's format; raised if earlier versions of cwndlab cannot read the new one."""
+"""Version of the folder's format. It increases with each change of the format that earlier versions
+of cwndlab cannot read."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"

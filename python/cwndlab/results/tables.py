@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 MEASURED_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""Tables that, in addition to `TABLES`, runs on a kernel or a real network can have."""
+"""Further tables that a measurement on a kernel or a real network can have besides `TABLES`."""
 
 ROWS_AT_ONCE = 1 << 14
 """Number of rows of a large file that are read or written at a time."""
@@ -69,7 +69,11 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
 
 
 def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
-    """Split a run's files into tables, with their row counts, and other files, named KEY/NAME."""
+    """Split a run's files into tables and other files.
+
+    The returned tables include the number of rows. The name of each other file becomes KEY/NAME,
+    where KEY is the key of the run.
+    """
     tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
@@ -134,9 +138,10 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def scan_parquet(paths: Sequence[Path]) -> pl.LazyFrame:
-    """Return the rows of Parquet files as a lazy frame; file names are taken literally.
+    """Return the rows of Parquet files as a lazy frame.
 
-    By default, Polars expands `*`, `?` and `[` in a path, and `~` and `file:` at its beginning.
+    File names are taken literally: the function prevents Polars from expanding `*`, `?` and `[` in
+    a path, and `~` and `file:` at the beginning of a path.
     """
     return pl.scan_parquet([path.absolute() for path in paths], glob=False)
 

@@ -70,7 +70,10 @@ def read(connection: socket.socket) -> bytes:
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """Map the name of each field that all `answers` (raw structs) contain to a list of values."""
+    """Map the name of each field to the list of the field's values in `answers` (raw structs).
+
+    A field that is missing from one or more answers is left out.
+    """
     if not answers:
         return {}
     length = min(map(len, answers))

@@ -349,7 +349,11 @@ class Writer:
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
     def _tidy(self, folder: Folder) -> None:
-        """Remove outdated tables, journals and captures, and failure reasons of finished runs."""
+        """Remove files that are no longer needed.
+
+        These are journals whose content is in the tables, data files that neither the manifest nor
+        a journal lists, and the failure reasons of runs that have a result now.
+        """
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:

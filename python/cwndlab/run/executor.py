@@ -100,7 +100,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message that does not concern a single run, and files to store with the results."""
+    """A message about the study as a whole, and files to store with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -164,7 +164,7 @@ def compute(
 def compute_apart(
     task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
 ) -> Batch:
-    """Run a task in a separate process, so that a crash of its algorithms affects only this run."""
+    """Run a task in a separate process, so that a crash of the algorithms affects no other task."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     error = task.problem
     if not error:
@@ -223,8 +223,8 @@ class LocalExecutor:
     """An executor that computes tasks in parallel threads.
 
     The simulator releases the interpreter lock while it computes. A task with the user's own
-    algorithms runs in a separate process, so that a crash or an endless loop affects only this
-    run.
+    algorithms is computed in a separate process, so that a crash or an endless loop affects no
+    other task.
     """
 
     def __init__(self, jobs: int | None = None) -> None:

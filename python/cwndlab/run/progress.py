@@ -97,9 +97,9 @@ class Bar:
     ) -> None:
         """Create a progress display that fits the width of the terminal.
 
-        The number of finished `units` and the remaining time are always shown. A narrow terminal
-        lacks other parts, in this order: the description of the last run, the bar, the end of the
-        title.
+        The number of finished `units` and the remaining time are always shown. If the terminal is
+        too narrow for all other parts, they are left out in this order: the description of the last
+        run, the bar, the end of the title.
         """
         needed = 2 * len(str(total)) + len(f"/ {units} 0:00:00 ")
         short = _cut(title, max(1, min(_TITLE_WIDTH, console.width - needed - 1)))

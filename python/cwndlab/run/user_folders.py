@@ -7,6 +7,9 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return the folder of the known servers, the ledger of predictions and the trial's state."""
+    """Return the folder for the current user's state files.
+
+    These files are the known servers, the ledger of predictions, and the state of the trial.
+    """
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")

@@ -69,8 +69,9 @@ def schema_text(of: Literal["study", "users"]) -> str:
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
     """Return the definitions of the models (`own`) and of links (from the Rust core).
 
-    In the models, the key `kind` of each table gets the description of the table. The key
-    `application` may also be a string, such as `"bulk"`.
+    The function changes the definitions of the models. If the key `kind` of a table has no
+    description, the table's description is added to this key. The key `application` may be either a
+    table or a string, such as `"bulk"`.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():

@@ -43,7 +43,11 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Convert a pydantic error to a `FieldError`; for a link, to one for each wrong key."""
+    """Convert a pydantic error to a list of `FieldError`s.
+
+    The list has one entry for each wrong key if the pydantic error is about a link; otherwise, the
+    list has only one entry.
+    """
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):

@@ -65,8 +65,9 @@ class Choice(Model):
 class Range(Basis):
     """The range of one setting of a network: an interval of numbers, or several choices.
 
-    If a range has several paths, they vary together: the first path is set to the drawn value. Each
-    other path keeps its ratio (`log`) or its difference (`linear`) to the first path.
+    A number drawn from the interval is the value of the first key in `paths`. Each further key in
+    `paths` keeps its ratio to the first key if `scale` is `log`, and its difference from the first
+    key if `scale` is `linear`.
     """
 
     paths: tuple[str, ...] = Field(

@@ -55,7 +55,10 @@ class ScenarioRecord(Model):
 
 
 class Scenario(Model):
-    """All inputs that determine a run, except the contents of the link traces that it names."""
+    """All inputs that determine a run, except the contents of link traces.
+
+    A scenario contains only the names of the link traces.
+    """
 
     version: Literal[1] = SCENARIO_VERSION
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)]

@@ -87,7 +87,7 @@ def written_key(field: FieldInfo, name: str) -> str:
 
 @functools.cache
 def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
-    """Return the model of the table that represents `model` in study files.
+    """Return a model that describes how values of `model` are written as a table in study files.
 
     Args:
         model: the model whose values are whole numbers in SI units.
@@ -121,7 +121,7 @@ def _is_strict(item: object) -> bool:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """Return the type and `Field` of a key in study files; without a default, it is required."""
+    """Return the type and `Field` of a key in study files; a key without a default is required."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -259,7 +259,10 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key in study files for a field of `model` that a pydantic error locates."""
+    """Return the key path in study files that sets the field of `model` at `location`.
+
+    `location` comes from a pydantic error.
+    """
     path: KeyPath = ()
     models = [model]
     for part in location:

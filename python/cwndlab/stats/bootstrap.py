@@ -57,7 +57,7 @@ class Interval:
 
     @property
     def is_constant(self) -> bool:
-        """True if several runs agree exactly, so that the width of the interval is 0."""
+        """True if all of two or more runs agree exactly, so that the width of the interval is 0."""
         return self.runs > 1 and self.low == self.high
 
     @property

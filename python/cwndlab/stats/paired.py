@@ -1,9 +1,9 @@
 """Compare two algorithms by pairs of runs: differences, tests, corrections and decisions.
 
-Runs with equal seeds have equal channels, so run i of one algorithm is compared with run i of the
-other algorithm. A difference is a fraction of the other algorithm's mean: a reader can judge "2 %
-less" without knowing which values are usual. If the fraction is below the smallest effect (by
-default 5 %), the difference is negligible.
+Runs with equal seeds have equal channels, so run i of the first algorithm is compared with run i of
+the second algorithm. A difference is a fraction of the second algorithm's mean: a reader can judge
+"2 % less" without knowing which values are usual. A difference is negligible if its 90 % interval
+lies within plus or minus the smallest effect (by default 5 %).
 """
 
 import math

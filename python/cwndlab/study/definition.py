@@ -199,7 +199,7 @@ class StudyDefinition:
 
     @property
     def factors(self) -> dict[str, list[Label]]:
-        """Maps the column name of each factor to those of its levels that occur in runs."""
+        """Maps the column name of each factor to those levels of the factor that occur in runs."""
         return matrix.factor_labels(self.model, self.cells)
 
     @cached_property
@@ -284,7 +284,9 @@ def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
         is_name = isinstance(path, str) and os.path.basename(path) == path  # noqa: PTH119  may be "./x"
         return _encodable(f"./{path}" if is_name else str(path))
     if isinstance(value, bytes | AbstractSet) and not isinstance(value, KeysView):
-        what = "bytes; write a string" if isinstance(value, bytes) else "a set; write a list"
+        what = (
+            "a bytes object; write a string" if isinstance(value, bytes) else "a set; write a list"
+        )
         msg = f"{value!r} is {what}"
         raise StudyError([msg])
     if isinstance(value, Collection) and not hasattr(value, "tolist"):
@@ -326,7 +328,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
         if key in StudyModel.model_fields and not _is_table(key, value)
     ]
     problems += [
-        source.problem(("study", key), f"move these keys into a separate table: [{key}]")
+        source.problem(("study", key), f"move this table out of [study]; its new header is [{key}]")
         for key, value in scalars.items()
         if _is_table(key, value) and isinstance(value, dict)
     ]

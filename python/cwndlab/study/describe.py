@@ -345,7 +345,8 @@ def _loss(loss: PathPart) -> str:
 def describe_flows(scenario: si.Scenario) -> list[Fact]:
     """Describe each group of flows with equal settings.
 
-    If algorithms run before each measured run, the last `Fact` lists them.
+    If the study has a rotation of algorithms, the last `Fact` lists the algorithms of the runs that
+    precede each measured run.
     """
     counted: dict[str, int] = {}
     for flow in scenario.flows:

@@ -40,7 +40,8 @@ class Level:
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
     """Return one list for each `zip` group of factors, and one for each factor outside `zip`.
 
-    An entry of a list sets the level of this factor, or of all factors in the group.
+    Each entry of a group's list sets one level of every factor in the group. Each entry of a list
+    for a factor outside `zip` sets one level of this factor.
     """
     factors = {
         path: levels_of(path, values)

@@ -47,7 +47,11 @@ class KeptScenarios:
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios next to `study_file`; None if it has none or is not `study.toml`."""
+        """Return the scenarios that are stored in the same folder as a study file.
+
+        The result is None if the folder contains no scenarios, or if the name of the study file is
+        not `study.toml`.
+        """
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 

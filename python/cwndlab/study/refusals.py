@@ -46,7 +46,12 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the study's key of the wired link or radio setting refused in a chain of links."""
+    """Return the key in the study for a value that was refused in a chain of links.
+
+    `inner` is the path of the refused value in the chain. If the value belongs to a wired link,
+    the returned key is that of the whole link. If the value belongs to a radio link, the returned
+    key is that of the value.
+    """
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -59,10 +64,12 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key path that the document contains, and the message.
+    """Return the part of a key path that the document contains, and the message to show there.
 
-    If the document contains only the first keys of the path, the returned message begins with the
-    path, but without its first key. Example: `wifi.access_point.queue: `.
+    If the document contains neither the whole path nor a short key for it (see `_SHORT`), the
+    returned message begins with the path, without the path's first key. For example, if the
+    document lacks `link.wifi.access_point.queue`, the message begins with
+    `wifi.access_point.queue: `.
     """
     found = _written(document, key)
     is_short = found != key[: len(found)]
@@ -96,7 +103,10 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the key of `_SHORT` in `link` that sets the key path `rest`; None if there is none."""
+    """Return the short key (see `_SHORT`) with which a link sets the value at the path `rest`.
+
+    If the link contains no such key, return None.
+    """
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

@@ -1,4 +1,8 @@
-"""Write tables to files: numbers in CSV and XLSX, formatted text in Markdown, LaTeX and XLSX."""
+"""Write tables to files.
+
+A CSV file contains numbers. A Markdown or LaTeX file contains formatted text. An XLSX file contains
+both.
+"""
 
 import csv
 import io

@@ -57,7 +57,7 @@ def split_trace_line(text: str) -> tuple[str, str, str] | None:
 
 
 def short_spec(text: str) -> str:
-    """Return a link's one-line description; shorten `trace:PATH` at its start to the file name."""
+    """Return a link's one-line description; shorten a leading `trace:PATH` to the file's name."""
     with contextlib.suppress(QuantityError):
         if found := split_trace_line(text):
             _, path, rest = found

@@ -134,8 +134,9 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return `message`; if a link written in one line contains the key, put the key first.
+    """Return `message`, which is about `key`.
 
+    If the key is part of a link that is written in one line, the returned text begins with the key.
     For example, a message about `loss` in `link = "rate=1 Mbit/s,loss=2"` begins with `loss: `.
     """
     value = document

@@ -36,7 +36,11 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write `value` as an array of tables (`[[...]]`), never below `factors`."""
+    """Return whether to write `value` as an array of tables (`[[...]]`).
+
+    The result is True for a list of dictionaries, except if the list is empty or inside the table
+    `factors`.
+    """
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

@@ -60,7 +60,10 @@ class Pair:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Median of the simulator's values and of the kernel's; NaN where there are no values."""
+        """The median of the simulator's values, and the median of the kernel's values.
+
+        The median of no values is NaN.
+        """
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)

@@ -91,7 +91,10 @@ def percent(part: float) -> str:
 
 
 def number(value: float) -> str:
-    """Round to three significant digits, or from 100 to an integer; return a dash for NaN."""
+    """Return a number as text with three significant digits, or a dash for NaN.
+
+    A number whose absolute value is at least 100 is rounded to an integer instead.
+    """
     if math.isnan(value):
         return "-"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
@@ -122,7 +125,8 @@ def _lateness(measured: Results) -> str:
 def _strip(pair: Pair) -> dict[str, object]:
     """Return the dots of a strip plot, one for each run, and the limits of its axis.
 
-    The axis extends by at least 5 % to each side of the middle of the values.
+    The middle of the axis is the number midway between the smallest and the largest value. Each end
+    of the axis differs from this number by at least 5 %.
     """
     values = [*pair.simulated, *pair.measured]
     if not values:

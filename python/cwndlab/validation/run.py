@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Total number of repetitions of a setting (factor levels) in which the medians of simulator and
-kernel differ by more than `GOODPUT_BOUND` or `RTT_BOUND`."""
+"""Total number of repetitions of a contested setting, if the study has 2 to 9 repetitions. A
+combination of factor levels is a contested setting if the medians of simulator and kernel differ by
+more than `GOODPUT_BOUND` or `RTT_BOUND`."""
 _HOST = "linux-tun"
 VM_HOST = "linux-tun-vm"
 """Host preset that models a host in a virtual machine."""

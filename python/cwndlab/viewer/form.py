@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Name of the folder for study files that the page writes, and for what `cwndlab run` prints."""
+"""Name of the folder that contains the study files made from forms, and the output of
+`cwndlab run`."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -87,7 +88,7 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
     """Return the key, line and reason of each problem of a refused study.
 
-    An unknown key is "", and an unknown line is None.
+    If the error names no key, the key is "". If the error names no line, the line is None.
     """
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
@@ -98,7 +99,11 @@ def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    """Split a text: `FILE:LINE: KEY = VALUE` in its first line, the reason in the next lines."""
+    """Split the text of a problem into key, line number and reason.
+
+    The first line of the text usually is `FILE:LINE: KEY = VALUE`, and further lines state the
+    reason. If there are no further lines, the first line states the reason.
+    """
     head, _, why = text.partition("\n")
     place = _PLACE.match(head)
     key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")

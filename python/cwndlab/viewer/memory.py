@@ -13,8 +13,8 @@ def give_freed_memory_back() -> None:
     """Let glibc return freed memory to the system; do nothing with other C libraries.
 
     By default, glibc uses several arenas, and raises M_MMAP_THRESHOLD and M_TRIM_THRESHOLD when a
-    large block is freed (mallopt(3)). The process would then keep as much memory as the largest
-    study needed.
+    large block is freed (mallopt(3)). Without this function, the process would therefore keep as
+    much memory as the largest study needed.
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt

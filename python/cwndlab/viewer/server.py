@@ -317,7 +317,10 @@ def _form(folder: Path) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int:
-    """Convert up to 8 digits to a number, at most `_MOST_PAGES`; return 0 for other strings."""
+    """Convert a string of 1 to 8 digits to a number; return 0 for any other string.
+
+    A number above `_MOST_PAGES` is replaced by `_MOST_PAGES`.
+    """
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 0  # noqa: PLR2004  digits
 
 
