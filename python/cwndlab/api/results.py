@@ -127,7 +127,10 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each finished run: fairness, queue length, sums and means of flows."""
+        """Return one row for each finished run.
+
+        A row contains the run's fairness and queue length, and totals or means over its flows.
+        """
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:

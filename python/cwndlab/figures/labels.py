@@ -82,7 +82,7 @@ def legend_names(axes: Axes, columns: int) -> tuple[list[Artist], list[str], int
 
 
 def _longest_in(axes: Axes) -> int:
-    """Return the maximum length, in characters, of a name at a tick or in the legend."""
+    """Return how many characters a name at a tick or in the legend may have."""
     half = int(_panel_width_pt(axes) / 2 / _CHARACTER_PT)
     return min(LONGEST_NAME, max(half, _SHORTEST_LIMIT))
 

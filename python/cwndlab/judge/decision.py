@@ -171,7 +171,8 @@ class Decision:
     def sure(self) -> float | None:
         """The lowest of the probabilities *repeatable*, *robust* and *reality*.
 
-        An unknown *reality* is ignored; the result is None if *repeatable* or *robust* is unknown.
+        If *reality* is unknown, the result is the lower of *repeatable* and *robust*. If one of
+        these two is unknown, the result is None.
         """
         if self.repeatable is None or self.robust is None:
             return None

@@ -160,17 +160,18 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return the document of a study that runs the given encounters (runs with competing flows).
+    """Return the document of a study whose runs are the given encounters.
 
     All encounters in a repetition have the same random seed.
 
     Args:
         network_keys: study keys that define the network, such as `link` and `direction`.
         encounters: the encounters to run; each is a level of the study's factor `encounter`.
-        network: properties of the link. They are needed if a mix of competing flows changes
-            round-trip times, queues or users.
+        network: properties of the link. They are needed if the mix of an encounter sets a ratio
+            of round-trip times other than 1, a size of the queue, or two users.
         repetitions: number of repetitions of each encounter.
-        duration_s: duration of a run; the first seconds are not measured.
+        duration_s: duration of each run in seconds, including the first `WARM_UP_S` seconds, which
+            are not measured.
     """
     levels = [
         {"name": each.name, "flow": _flows(each, network), **_link_keys(each.mix, network)}

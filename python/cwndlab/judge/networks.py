@@ -80,8 +80,8 @@ class Networks:
     than `safest`. The properties are ordered by how much utility this other algorithm gains, the
     largest gain first."""
     distances: tuple[Distance, ...] = ()
-    """Recommendations by distance to the server, nearest first; empty if this distance is not one
-    of the properties that were drawn at random."""
+    """Recommendations by distance to the server, nearest first. Empty if the distance to the
+    server was not drawn at random."""
 
     @property
     def safest(self) -> str:

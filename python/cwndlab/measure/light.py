@@ -2,9 +2,10 @@
 
 A train is a group of packets that are sent at once. The result is a *light* trace, in the format of
 CellReplay (Sentosa et al., NSDI 2025). Each line describes a train: its sending time, the delay
-until its first arrival (the *base delay*), and the arrival times of its packets relative to the
-first arrival. A train whose first packet was lost has no line; other lost packets have no arrival
-time. Pairs of packets show how long the link stays busy after a packet (see `busy`).
+until the earliest arrival of one of its packets (the *base delay*), and the arrival times of its
+packets, counted from the earliest arrival. A train whose first packet was lost has no line. Other
+lost packets have no arrival time. Pairs of packets show how long the link stays busy after a packet
+(see `busy`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class TrainSeries:
     first train is sent. Trains that are sent after its end do not belong to the trace."""
 
     def first_packets(self) -> Transits:
-        """Return when each train's first packet was sent and when it arrived; omit lost packets."""
+        """Return the sending and arrival times of each train's first packet; omit lost packets."""
         return Transits.of([(sent, at) for _, place, sent, at in self.arrivals if place == 0])
 
     def began_ns(self) -> int:
@@ -65,7 +66,8 @@ class TrainSeries:
     def train_ms(self) -> float | None:
         """Return the median duration of the trains in ms; None if no packet arrived.
 
-        The duration of a train is the time from the first to the last arrival of its packets.
+        The duration of a train is the time between the arrivals of two of its packets: the packet
+        that arrives first and the packet that arrives last.
         """
         times: dict[int, list[int]] = {}
         for train, _, _, at_ns in self.arrivals:
@@ -149,7 +151,11 @@ class LightDirection:
 
     @property
     def train_ms(self) -> float:
-        """Median duration of a train in ms: time from first to last arrival of its packets."""
+        """Median duration, in ms, of the trains in `recorded`.
+
+        The duration of a train is the time between the arrivals of two of its packets: the packet
+        that arrives first and the packet that arrives last.
+        """
         return float(np.median([each.offsets_ms[-1] for each in self.recorded]))
 
     @property
@@ -204,7 +210,7 @@ class LightDirection:
         """Return the light trace (packet trains on a link without load) as text; times are in ms.
 
         Each line describes a train: its sending time, its base delay, and the arrival times of its
-        packets relative to the first arrival of the train.
+        packets, counted from the earliest arrival of one of them.
         """
         return "".join(
             " ".join(f"{value:.3f}" for value in (train.at_ms, train.base_ms, *train.offsets_ms))

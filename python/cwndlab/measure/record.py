@@ -86,10 +86,11 @@ class Recording:
     """Recordings of both directions of the idle link; empty if they were not requested."""
 
     def write(self, name: Path) -> dict[str, Path]:
-        """Write the traces of both directions, and the link `NAME.toml` that refers to them.
+        """Write the traces of both directions, and `NAME.toml`, which describes the link.
 
-        If an error occurs, no file is written. Return a dictionary that maps the ending of each
-        file's name (such as `-downlink.trace`) to the file's path.
+        The file `NAME.toml` refers to the traces. If an error occurs, no file is written. Return a
+        dictionary that maps the ending of each file's name (such as `-downlink.trace`) to the
+        file's path.
 
         Raises:
             LinkError: no data arrived.

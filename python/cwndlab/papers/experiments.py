@@ -94,13 +94,13 @@ class ClaimTrial:
     def shown(self) -> Change:
         """The element of `changes` whose value moves farthest towards the bounds of this value.
 
-        Elements whose finding `after` has the verdict *holds* take precedence over all others.
+        Elements whose field `after` has the verdict *holds* take precedence over all others.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
     def holding(self) -> int:
-        """Number of elements of `changes` whose finding `after` has the verdict *holds*."""
+        """Number of elements of `changes` whose field `after` has the verdict *holds*."""
         return sum(map(_holds, self.changes))
 
 

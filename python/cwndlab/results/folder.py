@@ -166,7 +166,7 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Results in the journals: from runs that finished after the tables were last written."""
+        """Results of runs that finished after the tables were last written; read from journals."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
@@ -211,7 +211,8 @@ class Folder:
 def is_part(name: str) -> bool:
     """Return whether a file is a numbered part of a table, such as `flows/00003.parquet`.
 
-    A file such as `networks/history.parquet` belongs to other results in a subfolder.
+    Return False for a file such as `networks/history.parquet`, which is not a part of a table: it
+    belongs to other results, which are stored in a subfolder.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")

@@ -55,11 +55,11 @@ class Started:
         self._children: dict[Path, _Child] = {}
 
     def start(self, form: Mapping[str, Any]) -> Path:
-        """Write the study that `form` describes to a file, start it, and return its results folder.
+        """Create a study file from `form`, start the study, and return its results folder.
 
         Raises:
-            CwndlabError: results with this id exist, or `cwndlab run` refuses the study; the
-                message states the reason.
+            CwndlabError: the id of the study is invalid or already used, `_MOST_AT_ONCE` studies
+                are running, or `cwndlab run` refuses the study; the message states the reason.
             RefusedForm: the form contains problems, which the error lists by field.
         """
         text = text_of(form)

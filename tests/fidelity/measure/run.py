@@ -1,8 +1,9 @@
 """Measures rows of the fidelity table on Debian's Linux 6.1, in a virtual machine on this one.
 
-Reads a row file (python tests/fidelity/run.py --help lists its columns) and writes it with the
-reference values filled in. The network is that of docs/explanation/fidelity.md. Every row takes
-about as long as its run on one core. Rows with an ECN queue are not measured.
+Reads a row file (python tests/fidelity/run.py --help lists its columns) and writes its rows,
+completed with the measured values. docs/explanation/fidelity.md describes the network. Measuring a
+run takes about as long as the run lasts, on one core. Refuses a file that contains a row with an
+ECN queue.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ class Guard:
         There is harm if the tested period is worse by more than a limit in one of the comparisons.
         Each comparison finds harm that the others miss: the network may have been worse in the
         earlier periods or in the return, and a queue that the tested algorithm left behind may
-        disturb the return. The first period is judged more strictly than later periods, because a
-        trial that has hardly begun loses little if it ends without need.
+        disturb the return. A trial that has hardly begun loses little if it ends without need. For
+        this reason, the first period is judged more strictly than later periods.
 
         If no connection carried enough data during the return, `now` is only compared with the
         earlier baseline periods, with the unchanged limits.
