@@ -2,10 +2,11 @@
 
 The seed determines the links: wires with loss bursts, policers, queue management or competing
 flows; cells; and Wi-Fi. With --misspecified, the paths belong to no family of the fit. CUBIC
-measures each link for a minute; links are inferred from this measurement, and other algorithms are
-predicted on the inferred links. The program prints the errors of goodput and of the 95th percentile
-of queueing delay compared with the true link, how often 90 % intervals contain the true value, and
-the errors of two simpler predictions: the nearest preset, and CUBIC's own results. For each goal,
+measures each link for a minute or, with --probe, by a probe of 30 s. Links are inferred from this
+measurement, and other algorithms are predicted on the inferred links. The program prints the errors
+of goodput and of the 95th percentile of queueing delay compared with the true link, how often 90 %
+intervals contain the true value, and the errors of two simpler predictions: the nearest preset, and
+CUBIC's own results. For each goal,
 the program prints how often the decision on the inferred links contains the algorithm with the
 highest mean utility on the true link, the number of algorithms that the decision names, and the
 number of algorithms whose true utility is within the indifference zone of the highest. It also
@@ -28,17 +29,19 @@ from fit_links import HIDDEN, STRANGE
 
 from cwndlab.errors import MeasurementError
 from cwndlab.inference import wires
-from cwndlab.inference.fitting import fit_flow
+from cwndlab.inference.fitting import PROBE_INTERVAL_S, PROBE_S, fit_flow
 from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.simulation import Simulation
 from cwndlab.judge.decision import ZONE, GainsAndCosts, decide_runs
 from cwndlab.judge.goals import BALANCE, DELAY_FLOOR_MS, LATENCY, STARVED_MBIT_S, THROUGHPUT
 from cwndlab.judge.weighing import likely_best
+from cwndlab.schema.application import STANDARD_PROBE
 
 if TYPE_CHECKING:
     from fit_links import Settings
 
     from cwndlab.inference.fitting import Fit
+    from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
 PREDICTED = ("bbr", "reno", "vegas", "westwood")
@@ -59,13 +62,17 @@ class Link:
         return self.text
 
 
-def measure(settings: Settings, algorithm: str, number: int, duration_s: float) -> MeasuredFlow:
+def measure(
+    settings: Settings, algorithm: str, number: int, duration_s: float, probe: Probe | None = None
+) -> MeasuredFlow:
     """Simulate one flow over a link, and return the flow as a measurement."""
-    (flow,) = Simulation(duration_s, 1).flows([(Link(settings), None, number)], algorithm)  # type: ignore[list-item]
+    interval_s = 1.0 if probe is None else PROBE_INTERVAL_S
+    simulation = Simulation(duration_s, 1, interval_s, probe)
+    (flow,) = simulation.flows([(Link(settings), None, number)], algorithm)  # type: ignore[list-item]
     if flow is None:
         msg = "the flow never began"
         raise MeasurementError(msg)
-    return MeasuredFlow("the hidden link", flow.row, flow.samples, flow.losses_s)
+    return MeasuredFlow("the hidden link", flow.row, flow.samples, flow.losses_s, probe)
 
 
 def outcome(flow: MeasuredFlow) -> tuple[float, float]:
@@ -158,6 +165,12 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=2.0, help="lowest rate in Mbit/s")
     parser.add_argument("--most", type=float, default=60.0, help="largest rate in Mbit/s")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--probe",
+        dest="is_probe",
+        action="store_true",
+        help="infer links from a probe of 30 s, as `cwndlab live --probe` measures it",
+    )
     parser.add_argument("--misspecified", action="store_true")
     parser.add_argument(
         "--ranks", type=int, default=0, help="number of draws for a histogram of ranks"
@@ -185,7 +198,12 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         refused = ""
         try:
             flow = measure(settings, "cubic", n + 1, options.seconds)
-            found = fit_flow(flow, jobs=options.jobs)
+            probe = (
+                measure(settings, "cubic", n + 1, PROBE_S, STANDARD_PROBE)
+                if options.is_probe
+                else flow
+            )
+            found = fit_flow(probe, jobs=options.jobs)
             if found.check.is_refused:
                 refused = f"excess {found.check.excess:.2f} ({found.check.worst})"
         except MeasurementError as error:
@@ -298,6 +316,8 @@ def gains_and_costs(
     """Return the logarithms by which the goals judge runs; rows are the candidates."""
     goodput = np.array([goodput_mbit_s[name] for name in CANDIDATES])
     delay = np.array([queueing_delay_p95_ms[name] for name in CANDIDATES])
+    whole = np.isfinite(goodput).all(axis=0) & np.isfinite(delay).all(axis=0)
+    goodput, delay = goodput[:, whole], delay[:, whole]
     return GainsAndCosts(
         np.log(np.maximum(goodput, STARVED_MBIT_S)), np.log(np.maximum(delay, 0) + DELAY_FLOOR_MS)
     )

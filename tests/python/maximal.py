@@ -20,6 +20,7 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
     apps.OnOff(on_ns=1, off_ns=2, distribution="pareto"),
     apps.RequestResponse(request_bytes=1, response_bytes=2, think_ns=3, count=4),
     apps.Paced(bits_per_sec=1, write_bytes=2, bulk_for_ns=3),
+    apps.Probe(bulk_for_ns=1, pause_ns=2, bits_per_sec=3, doubling_ns=4),
     apps.WindowedFile(request_bytes=1, outstanding=2, total_bytes=3),
     apps.Http(bytes=1, chunk_bytes=2, is_upload=True),
     apps.Sftp(bytes=1, request_bytes=2, outstanding=3, is_upload=False),

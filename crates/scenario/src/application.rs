@@ -13,6 +13,7 @@ mod config;
 mod connection;
 mod datagrams;
 mod outcome;
+mod probe;
 mod request_response;
 mod requests;
 mod sftp;
@@ -26,6 +27,7 @@ use connection::{BLOCK_BYTES, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write_up_to
 pub use datagrams::Datagram;
 use datagrams::Datagrams;
 pub use outcome::Outcome;
+use probe::{Probe, Schedule};
 use request_response::RequestResponse;
 use sftp::{Download, Upload};
 use times::{Times, geometric_mean, percentile};
@@ -75,6 +77,7 @@ enum Kind {
         writes: u64,
         to_write: u64,
     },
+    Probe(Probe),
     Upload(Upload),
     Download(Download),
     Web(Web),
@@ -98,6 +101,10 @@ impl Application {
             ApplicationConfig::Paced { bits_per_sec, write_bytes, bulk_for } => {
                 let began = Time::NEVER;
                 Kind::Paced { bits_per_sec, write_bytes, bulk_for, began, writes: 0, to_write: 0 }
+            }
+            ApplicationConfig::Probe { bulk_for, pause, bits_per_sec, doubling } => {
+                let schedule = Schedule { bits_per_sec, doubling, bulk_for, pause };
+                Kind::Probe(Probe::new(schedule))
             }
             ApplicationConfig::WindowedFile { request_bytes, outstanding, total_bytes } => {
                 let file_bytes = total_bytes.unwrap_or(u64::MAX);
@@ -177,7 +184,10 @@ impl Application {
     /// connection.
     #[inline]
     pub fn only_reads(&self) -> bool {
-        matches!(self.kind, Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. })
+        matches!(
+            self.kind,
+            Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } | Kind::Probe(_)
+        )
     }
 
     /// Whether the application sends datagrams without a connection.
@@ -239,6 +249,10 @@ impl Application {
                 *to_write = if *bulk_for > Duration::ZERO { u64::MAX } else { 0 };
                 self.wake = *began;
             }
+            Kind::Probe(probe) => {
+                probe.begin(now);
+                self.wake = now;
+            }
             Kind::Datagrams(call) => {
                 call.begin(now);
                 self.wake = now;
@@ -276,6 +290,7 @@ impl Application {
                 let after = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
                 self.wake = (*began + after).max(now + Duration::from_nanos(1));
             }
+            Kind::Probe(probe) => self.wake = probe.handle_wake(now),
             Kind::RequestResponse(exchange) => exchange.begin_request(now),
             Kind::Web(web) => web.ask(now),
             Kind::Video(video) => video.handle_room(now),
@@ -313,6 +328,9 @@ impl Application {
             }
             Kind::Paced { to_write, .. } => {
                 write_up_to(now, sender, to_write);
+            }
+            Kind::Probe(probe) => {
+                write_up_to(now, sender, &mut probe.to_write);
             }
             Kind::RequestResponse(exchange) => {
                 exchange.handle_request_bytes(read);
@@ -354,7 +372,11 @@ impl Application {
     /// Handles data that the receiver has read, possibly 0 bytes.
     fn handle_read<C: Connection>(&mut self, now: Time, read: u64, receiver: &mut C) {
         match &mut self.kind {
-            Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } | Kind::Datagrams(_) => {}
+            Kind::Bulk { .. }
+            | Kind::OnOff { .. }
+            | Kind::Paced { .. }
+            | Kind::Probe(_)
+            | Kind::Datagrams(_) => {}
             Kind::Sized { to_read, .. } => {
                 *to_read -= read.min(*to_read);
                 self.is_complete = *to_read == 0;
@@ -389,6 +411,7 @@ impl Application {
         match &mut self.kind {
             Kind::OnOff { is_on, .. } => *is_on = false,
             Kind::Sized { to_write, .. } | Kind::Paced { to_write, .. } => *to_write = 0,
+            Kind::Probe(probe) => probe.to_write = 0,
             Kind::RequestResponse(exchange) => {
                 exchange.requests_left = Some(0);
                 exchange.response_to_write = 0;

@@ -20,6 +20,7 @@ from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.posterior import population
 from cwndlab.inference.summaries import DISORDER, LOSSES
 from cwndlab.run.executor import available_cores
+from cwndlab.schema.application import Probe
 from cwndlab.text.files import checked_path, refuse_pipe
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
+_PROBE = Probe.model_fields["kind"].default
 _STATES = {"established", "open", DISORDER}
 """Events that exist only if the changes of the sender's TCP state were recorded."""
 
@@ -85,7 +87,8 @@ def measured_flows(
     Args:
         results: results, a folder of results, or a measurement file with a single large flow.
         run: key of a run, or a list of keys; each run must have exactly one flow. If None, the
-            results must contain exactly one run. For a measurement file, `run` is ignored.
+            results must contain exactly one run, or only runs of probes, which are all used. For a
+            measurement file, `run` is ignored.
 
     Raises:
         MeasurementError: several flows share the link, a run does not exist, or `run` is None and
@@ -99,6 +102,8 @@ def measured_flows(
             raise MeasurementError(msg)
         return flows
     opened = results if isinstance(results, Results) else open_results(results)
+    if run is None and (probes := _probes_of(opened)):
+        run = probes
     keys = [run] if run is None or isinstance(run, str) else run
     if not isinstance(keys, Sequence):
         raise ArgumentError(run, "run", "write the key of a run, or a list of keys")
@@ -267,7 +272,33 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
         else samples
     ).collect()
     events = _events(results, chosen)
-    return MeasuredFlow(place, row | _disorders(events, row), _series(own), _losses_of(events, row))
+    return MeasuredFlow(
+        place,
+        row | _disorders(events, row),
+        _series(own),
+        _losses_of(events, row),
+        _schedule_of(results, row),
+    )
+
+
+def _probes_of(results: Results) -> list[str]:
+    """Return the keys of all runs if the flow of each run is a probe; otherwise, an empty list."""
+    flows = results.flows()
+    is_probe = "application" in flows.columns and (flows["application"] == _PROBE).all()
+    return flows["run"].unique(maintain_order=True).to_list() if is_probe else []
+
+
+def _schedule_of(results: Results, row: Mapping[str, Any]) -> Probe | None:
+    """Return the schedule of a probe; None for other flows."""
+    if row.get("application") != _PROBE:
+        return None
+    for cell in results.study.cells:
+        if all(
+            row.get(f"factor_{name}", row[name]) == label for name, label in cell.labels.items()
+        ):
+            application = cell.resolved.scenario.flows[row["flow"]].application
+            return application if isinstance(application, Probe) else None
+    return None
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:

@@ -23,7 +23,7 @@ from cwndlab.cli.value_types import UserPath
 from cwndlab.errors import MeasurementError
 from cwndlab.inference.families import KINDS
 from cwndlab.inference.fitting import points_to_simulate
-from cwndlab.inference.next_measurement import next_measurement
+from cwndlab.inference.next_measurement import PROBED, next_measurement
 from cwndlab.inference.posterior import population
 from cwndlab.run.progress import reporter
 from cwndlab.text.files import write_text
@@ -229,12 +229,12 @@ def _side(found: Fit) -> str:
 def _next(found: Fit) -> list[str]:
     """Return lines that propose the next measurement; none if it would hardly improve advice."""
     measured = {flow.algorithm for flow in found.flows}
-    best = next_measurement(found.outcomes(CANDIDATES), measured)
+    best = next_measurement(found.outcomes(CANDIDATES), measured, found.probed(list(PROBED)))
     if best is None or not best.is_worthwhile:
         return []
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
-        f"  {best.command()}",
+        f"  {best.command}",
         "  would help to recommend a better algorithm. The power (goodput / 95th percentile RTT)",
         f"  of the recommended algorithm is expected to be {before:.2g} % below that of the best",
         f"  algorithm for this link; after the proposed measurement, only {after:.2g} % below",
@@ -285,7 +285,7 @@ def _prediction_row(each: Prediction) -> dict[str, Any]:
 def _document(found: Fit, predictions: list[Prediction]) -> dict[str, Any]:
     check = found.check
     measured = {flow.algorithm for flow in found.flows}
-    best = next_measurement(found.outcomes(CANDIDATES), measured)
+    best = next_measurement(found.outcomes(CANDIDATES), measured, found.probed(list(PROBED)))
     return {
         "algorithm": found.flows[0].algorithm,
         "families": {each.family.name: each.probability for each in found.posterior.members},
@@ -308,7 +308,7 @@ def _document(found: Fit, predictions: list[Prediction]) -> dict[str, Any]:
         "next": None
         if best is None
         else {
-            "command": best.command(),
+            "command": best.command,
             "regret": best.regret,
             "regret_after": best.regret_after,
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from cwndlab.backends.live import senders_of
 from cwndlab.cli.live_options import LiveOptions, live_options, server_options
 from cwndlab.cli.options import results_option
-from cwndlab.cli.output import format_option, print_rows, prose, say
+from cwndlab.cli.output import command_line, format_option, print_rows, prose, say
 from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.studies import measure
 from cwndlab.cli.value_types import RATE, UserPath
@@ -62,8 +63,15 @@ def preflight_command(
 
 
 @click.command("live")
-@click.argument("study", type=UserPath())
+@click.argument("study", type=UserPath(), required=False)
 @live_options
+@click.option(
+    "--probe",
+    "is_probe",
+    is_flag=True,
+    help="Without STUDY, measure the path for 30 s under heavy and light load, so that `cwndlab "
+    "link fit` can infer the link.",
+)
 @click.option(
     "--status",
     "is_status",
@@ -78,11 +86,12 @@ def preflight_command(
 )
 @results_option
 @trust_option
-def live_command(
-    study: Path,
+def live_command(  # noqa: PLR0913  one argument per option
+    study: Path | None,
     live: LiveOptions,
     results: Path | None,
     *,
+    is_probe: bool,
     is_trusting: bool,
     is_status: bool,
     is_quick: bool,
@@ -92,10 +101,18 @@ def live_command(
     This machine is the client; the server must run `cwndlab serve`. This command is equivalent to
     `cwndlab run --backend live`.
     """
-    loaded = load_study(study, is_trusting=is_trusting, is_quick=is_quick, is_live=True)
+    if (study is None) is not is_probe:
+        msg = "name a STUDY or write --probe" if study is None else "--probe takes no STUDY"
+        raise click.UsageError(msg)
+    with as_file(files("cwndlab").joinpath("data", "probe.toml")) as probe:
+        loaded = load_study(
+            study or probe, is_trusting=is_trusting, is_quick=is_quick, is_live=True
+        )
     folder = results or live.default_folder(loaded, is_quick=is_quick)
     if is_status:
         matrix = runs_via(loaded.matrix) if live.via is not None else loaded.matrix
         print_rows(status_rows(matrix.runs, folder), "table")
         return
     measure(loaded, folder, live)
+    if is_probe:
+        say(f"  {command_line('cwndlab', 'link', 'fit', folder)} infers the link")

@@ -14,6 +14,7 @@ from cwndlab.inference.families import families
 from cwndlab.inference.importance import adjusted_values, adjusting_features
 from cwndlab.inference.posterior import LEVEL, Check, Member, Posterior, Prediction
 from cwndlab.inference.simulation import Simulation
+from cwndlab.schema.application import STANDARD_PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 LONGEST_S = 120.0
 """Longest simulated duration in s; the part of a measurement after this time is ignored."""
+PROBE_S, PROBE_INTERVAL_S = 30.0, 0.1
+"""Duration of the probe of `cwndlab live --probe`, and the time between its samples."""
+USUAL_S = 60.0
+"""Duration in s of the flows that are predicted from a probe."""
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 
@@ -57,6 +62,8 @@ _ADJUSTING = (
     "srtt_least",
     "srtt_low",
     "srtt_high",
+    "light_trip",
+    "half_trip",
     "cwnd_mid",
     "retransmitted",
     "low_second",
@@ -140,6 +147,20 @@ class Fit:
                     delay[n] = flow.row["rtt_p95_ms"] - base[n]
             self._kept[algorithm] = goodput, delay, base
         return self._kept[algorithm]
+
+    def probed(self, names: Sequence[str]) -> Floats | None:
+        """Simulate a probe on each of `REPLICATES` links; return a row for each statistic.
+
+        Statistics of failed simulations are NaN. The result is None if a probe was measured.
+        """
+        if any(flow.probe is not None for flow in self.flows):
+            return None
+        probing = Simulation(PROBE_S, self.simulation.jobs, PROBE_INTERVAL_S, STANDARD_PROBE)
+        draws: list[PlacedPoint] = [
+            (family, point, _FIRST_OF_PREDICTIONS + n)
+            for n, (family, point) in enumerate(self.draw(REPLICATES))
+        ]
+        return probing.numbers(draws, "cubic", names).T
 
     def _adjusted(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
         """Correct predictions for the difference between simulated and measured statistics.
@@ -237,14 +258,14 @@ def fit_flow(
     names = [
         [key.split("/")[-1] for key in measured if _owner(key) == n] for n in range(len(flows))
     ]
-    simulation = Simulation(min(max(each.duration_s for each in flows), LONGEST_S), jobs)
+    simulation = Simulation(_predicted_s(flows), jobs)
     members = _families(flows, kind)
     done = 0
 
     def simulate(draws: list[PlacedPoint]) -> Floats:
         nonlocal done
         parts = [
-            Simulation(min(each.duration_s, LONGEST_S), jobs, each.interval_s).numbers(
+            Simulation(min(each.duration_s, LONGEST_S), jobs, each.interval_s, each.probe).numbers(
                 draws, each.algorithm, own, each.fastest_mbit_s
             )
             for each, own in zip(flows, names, strict=True)
@@ -298,6 +319,13 @@ def _families(flows: Sequence[MeasuredFlow], kind: str) -> list[Family]:
     known = [each for each in flows if each.row.get("rtt_base_ms")]
     shortest = min(known, key=lambda each: float(each.row["rtt_base_ms"]))
     return families(goodput, shortest.row["rtt_base_ms"], kind, is_smoothed=shortest.is_smoothed)
+
+
+def _predicted_s(flows: Sequence[MeasuredFlow]) -> float:
+    """Return the duration of predicted flows: that of the longest measurement."""
+    if all(each.probe is not None for each in flows):
+        return USUAL_S
+    return min(max(each.duration_s for each in flows), LONGEST_S)
 
 
 def _owner(key: str) -> int:

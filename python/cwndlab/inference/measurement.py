@@ -14,6 +14,7 @@ from cwndlab.inference.summaries import least_srtt_ms, summarize
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
 SHORTEST_S = 10.0
@@ -45,6 +46,8 @@ class MeasuredFlow:
     """Columns of the table `samples`, with only the rows of this flow."""
     losses_s: Floats | None = None
     """Times at which the flow lost packets; None if losses were not recorded."""
+    probe: Probe | None = None
+    """Schedule of the flow's data if the flow was a probe; None if it always had data to send."""
 
     @property
     def algorithm(self) -> str:
@@ -72,8 +75,10 @@ class MeasuredFlow:
 
         iperf3 reports this minimum. A smoothed sample is an average over many packets. If most of
         these packets waited in a queue, even the smallest average is longer than the round-trip
-        time of the path.
+        time of the path. The samples of a probe's ramp did not wait in a queue.
         """
+        if self.probe is not None:
+            return False
         base_ms, least_ms = self.row.get("rtt_base_ms"), least_srtt_ms(self.samples)
         return bool(base_ms and least_ms and base_ms > (1 - _SAME) * least_ms)
 
@@ -83,7 +88,7 @@ class MeasuredFlow:
 
         Faster links are left out. None if the goodput of the first seconds was not measured.
         """
-        known = summarize(self.row, self.samples)
+        known = summarize(self.row, self.samples, probe=self.probe)
         if not {"start", "high_second"} <= known.keys():
             return None
         return _FAR_ABOVE * math.exp(max(known["start"], known["high_second"]))
@@ -96,14 +101,15 @@ class MeasuredFlow:
                 states the reason.
         """
         self._require_link()
-        found = summarize(self.row, self.samples, self.losses_s)
+        found = summarize(self.row, self.samples, self.losses_s, self.probe)
         # Percentiles of round-trip times and of their smoothed samples differ, so that only the
         # percentiles of the same kind are compared.
         if "rtt_p95" in found:
             found.pop("srtt_mid", None)
         else:
             found.pop("rtt_p50", None)
-        found.pop("rtt_base" if self.is_smoothed else "srtt_least", None)
+        if self.is_smoothed:
+            found.pop("rtt_base", None)
         if len(found) < _FEWEST_NUMBERS or not {"rtt_base", "srtt_least"} & found.keys():
             self._refuse(
                 "the measurement does not contain a round-trip time for each second; measure with"
@@ -143,7 +149,7 @@ class MeasuredFlow:
             if share > _MOST_LIMITED:
                 self._refuse(f"the flow was limited by {what} for {100 * share:.0f} % of the time")
         busy = row.get("busy_s")
-        if busy is not None and busy < _LEAST_BUSY * self.duration_s:
+        if self.probe is None and busy is not None and busy < _LEAST_BUSY * self.duration_s:
             idle = 100 * (1 - busy / self.duration_s)
             self._refuse(f"the flow had no data to send for {idle:.0f} % of the time")
         times = np.asarray(self.samples.get("t_s", ()), np.float64)

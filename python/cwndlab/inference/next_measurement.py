@@ -1,11 +1,12 @@
-"""Choose the next measurement: the flow that would reduce the expected regret most.
+"""Choose the next measurement: the one that would reduce the expected regret most.
 
-The expected regret is computed for each flow that could be measured:
+The expected regret is computed for each flow that could be measured, and for a probe:
 
-1. One link of a fit is assumed to be the true link. A measurement of the flow would reveal the
-   goodput and queueing delay of the flow's algorithm on this link.
-2. Each other link gets a weight. The weight is large if the algorithm's goodput and delay on the
-   link are similar to the revealed values.
+1. One link of a fit is assumed to be the true link. A measurement of a flow would reveal the
+   goodput and queueing delay of the flow's algorithm on this link; a probe would reveal the
+   goodput, and the round-trip times under light, medium and heavy load.
+2. Each other link gets a weight. The weight is large if the same quantities on the link are
+   similar to the revealed values.
 3. A user would choose the algorithm that is best for the weighted links. The regret is the relative
    loss of power of this algorithm, compared with the best algorithm for the true link. Power is
    goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
@@ -21,26 +22,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from cwndlab.inference.fitting import Outcomes
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
 """Standard deviations, over runs on one link, of the logarithms of goodput and of delay."""
+PROBED = {"goodput": 0.04, "light_trip": 0.02, "half_trip": 0.03, "srtt_high": 0.1}
+"""Statistics that a probe reveals, and their standard deviations over runs on one link."""
+_IPERF3 = "iperf3 -c SERVER -t 60 -C {} -i 0.1 --json"
+_PROBE = "cwndlab live --probe --server SERVER"
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A proposed flow, and the expected regret without and with a measurement of this flow.
+    """A proposed measurement, and the expected regret without it and with it.
 
     The regret is the loss of power compared with the best algorithm; power is goodput divided by
     the 95th percentile of the round-trip time.
     """
 
-    algorithm: str
+    command: str
+    """Command that measures; `SERVER` stands for the name of the server."""
     regret: float
     regret_after: float
 
@@ -49,22 +55,24 @@ class NextMeasurement:
         """True if the regret is not negligible, and a measurement reduces it by more than 10 %."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
-    def command(self, seconds: int = 60) -> str:
-        """Return the iperf3 command that measures the flow."""
-        return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} -i 0.1 --json"
 
-
-def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurement | None:
-    """Return the most useful next measurement, or None if all algorithms have been measured.
+def next_measurement(
+    found: Outcomes, measured: Collection[str], probed: Floats | None = None
+) -> NextMeasurement | None:
+    """Return the most useful next measurement, or None if all of them have been made.
 
     Args:
         found: predicted goodput and delay of the candidate algorithms on the inferred links.
         measured: algorithms of earlier measurements.
+        probed: statistics of a probe on the inferred links, with a row for each name in `PROBED`
+            and a column for each link; None if a probe was measured.
     """
     names = list(found.goodput_mbit_s)
     goodput = np.array([found.goodput_mbit_s[name] for name in names])
     delay = np.array([found.queueing_delay_p95_ms[name] for name in names])
     whole = np.isfinite(goodput).all(axis=0)
+    if probed is not None:
+        whole &= np.isfinite(probed).all(axis=0)
     goodput, delay = goodput[:, whole], delay[:, whole]
     power = goodput / (found.rtt_base_ms[whole] + delay)
     loss = 1 - power / power.max(axis=0)
@@ -73,11 +81,26 @@ def next_measurement(found: Outcomes, measured: Collection[str]) -> NextMeasurem
     for n, name in enumerate(names):
         if name in measured:
             continue
-        rates, delays = np.log(np.maximum(goodput[n], 1e-3)), np.log(delay[n] + 1)
-        apart = (rates[:, None] - rates) ** 2 / (2 * _GOODPUT_NOISE**2)
-        apart += (delays[:, None] - delays) ** 2 / (2 * _DELAY_NOISE**2)
-        options.append(NextMeasurement(name, now, _regret(loss, np.exp(-apart / 2) + 1e-6)))
+        revealed = np.stack([np.log(np.maximum(goodput[n], 1e-3)), np.log(delay[n] + 1)])
+        likeness = _likeness(revealed, (_GOODPUT_NOISE, _DELAY_NOISE))
+        options.append(NextMeasurement(_IPERF3.format(name), now, _regret(loss, likeness)))
+    if probed is not None:
+        likeness = _likeness(probed[:, whole], tuple(PROBED.values()))
+        options.append(NextMeasurement(_PROBE, now, _regret(loss, likeness)))
     return min(options, key=lambda each: each.regret_after, default=None)
+
+
+def _likeness(revealed: Floats, noise: Sequence[float]) -> Floats:
+    """Return how similar each pair of links is, from 0 to about 1, in the revealed quantities.
+
+    Args:
+        revealed: logarithms, with a row for each quantity and a column for each link.
+        noise: standard deviation of each quantity over runs on one link.
+    """
+    scaled = revealed / np.asarray(noise)[:, None]
+    squares = ((scaled[:, :, None] - scaled[:, None, :]) ** 2).sum(axis=0)
+    found: Floats = np.exp(-squares / 4) + 1e-6
+    return found
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:

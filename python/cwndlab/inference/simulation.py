@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cwndlab.inference.family import Family
+    from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
 _BATCH = 5
@@ -44,9 +45,9 @@ class Simulated:
     samples: dict[str, Floats]
     losses_s: Floats
 
-    def numbers(self) -> dict[str, float]:
+    def numbers(self, probe: Probe | None = None) -> dict[str, float]:
         """Return the flow's summary statistics, computed in the same way as for a measurement."""
-        return summarize(self.row, self.samples, self.losses_s)
+        return summarize(self.row, self.samples, self.losses_s, probe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Simulation:
     duration_s: float
     jobs: int
     interval_s: float = 1.0
+    probe: Probe | None = None
 
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
@@ -87,17 +89,22 @@ class Simulation:
         All statistics of a link are NaN if its goodput in the first seconds exceeds `most_mbit_s`.
         """
         flows = self.flows(draws, algorithm, most_mbit_s)
-        rows = [{} if flow is None else flow.numbers() for flow in flows]
+        rows = [{} if flow is None else flow.numbers(self.probe) for flow in flows]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
         """Return a study that simulates a flow with `algorithm` on the link `draw`."""
         family, point, number = draw
+        settings = family.settings(point, self.duration_s, number)
+        if self.probe is not None:
+            own, *others = settings.get("flow", [{}])
+            probing = own | {"application": _written(self.probe)}
+            settings = settings | {"flow": [probing, *others]}
         return {
             "algorithm": algorithm,
             "duration": f"{self.duration_s:.3f} s",
             "record": {"samples": f"{1000 * self.interval_s:.0f} ms", "events": True},
-            **family.settings(point, self.duration_s, number),
+            **settings,
         }
 
     def _run(
@@ -123,6 +130,16 @@ class Simulation:
         _, _, (cell,) = matrix.build(document, Arguments(document), Path())
         scenario: dict[str, Any] = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
         return scenario | {"seed": draw[2] + 1}
+
+
+def _written(probe: Probe) -> dict[str, Any]:
+    """Return the schedule of a probe as a study contains it."""
+    times = ("bulk_for", "pause", "doubling")
+    return {
+        "kind": "probe",
+        "rate": f"{probe.bits_per_sec} bit/s",
+        **{name: f"{getattr(probe, f'{name}_ns')} ns" for name in times},
+    }
 
 
 def _begun(scenario: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cwndlab.inference.probe import LATE_S, bulk_samples, of_ramp
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
 TITLES = {
@@ -61,6 +64,10 @@ TITLES = {
     "trend": "the ratio of the goodput in the second half to the goodput in the first half",
     "delivery_high": "the 95th percentile of the delivery rate",
     "delivery_low": "the 10th percentile of the delivery rate",
+    "light_trip": "the round-trip time at light load",
+    "light_spread": "the variation in the round-trip time at light load",
+    "half_trip": "the round-trip time at medium load",
+    "half_spread": "the variation in the round-trip time at medium load",
 }
 """Maps the name of each summary statistic to a noun phrase for use in sentences."""
 
@@ -106,11 +113,6 @@ LOSSES = ("recovery", "timeout")
 DISORDER = "disorder"
 """Event in which a first duplicate ACK reaches the sender, a sign of loss or reordering."""
 LEAST_SECONDS = 8
-_LATE_S = 0.02
-"""Tolerance, in s, for late samples of programs that report once a second.
-
-A sample that is at most this late belongs to the one-second interval that has just ended.
-"""
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
@@ -146,7 +148,10 @@ def least_chance(name: str) -> float:
 
 
 def summarize(
-    flow: Mapping[str, Any], samples: Mapping[str, Floats], losses_s: Floats | None = None
+    flow: Mapping[str, Any],
+    samples: Mapping[str, Floats],
+    losses_s: Floats | None = None,
+    probe: Probe | None = None,
 ) -> dict[str, float]:
     """Return the summary statistics of a flow.
 
@@ -156,6 +161,7 @@ def summarize(
         samples: columns of the table `samples` with only the rows of this flow, recorded at least
             once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
+        probe: schedule of the flow's data, if the flow was a probe.
     """
     found: dict[str, float] = {}
 
@@ -178,9 +184,12 @@ def summarize(
             put(f"burst_{name}", 0.5 * math.log1p(burst or 0.0))
     if losses_s is not None:
         _put_losses(put, losses_s, 60 * minutes)
+    put("srtt_least", _log(least_srtt_ms(samples)))
+    if probe is not None:
+        found.update(of_ramp(samples, probe))
+        samples = bulk_samples(samples, probe)
     _put_start(put, samples)
     _put_quarters(put, samples)
-    put("srtt_least", _log(least_srtt_ms(samples)))
     seconds = by_second(samples)
     _put_seconds(put, seconds)
     _put_steps(put, seconds)
@@ -201,7 +210,7 @@ def _put_losses(
 
     The exact times are not used, because iperf3 does not report them.
     """
-    seconds = np.unique(np.ceil(losses_s - _LATE_S))
+    seconds = np.unique(np.ceil(losses_s - LATE_S))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
     gaps = np.diff(seconds[seconds > _SETTLED_S])
@@ -298,7 +307,7 @@ def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
     """
     if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
         return {}
-    second = np.ceil(samples["t_s"] - _LATE_S).astype(int)
+    second = np.ceil(samples["t_s"] - LATE_S).astype(int)
     kept = second > second[0] + _SETTLED_S
     found = {}
     for name in ("goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s"):

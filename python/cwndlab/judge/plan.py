@@ -34,7 +34,7 @@ MOST_REPETITIONS = 10_000
 _FEWEST_PAIRS = 2
 _OVERHEAD_S = 2.0  # for a live run without a pilot: connections, probes, last samples
 _COLUMN = "goodput_mbit_s"
-_ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
+_ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced, apps.Probe)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from cwndlab.schema.written import (
     Inferred,
     Written,
     models_in,
+    values_if_absent,
     word_as_kind,
     written_form,
 )
@@ -89,6 +90,28 @@ class Paced(Model):
     bulk_for_ns: _Pause = Field(
         default=0, description="duration of the bulk transfer that precedes the writes"
     )
+
+
+class Probe(Model):
+    """Unlimited data, a pause, and data at a rate that doubles again and again."""
+
+    kind: Literal["probe"] = "probe"
+    bulk_for_ns: Annotated[_Pause, IfAbsent(18_000_000_000)] = Field(
+        description="duration of the unlimited transfer before the pause"
+    )
+    pause_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
+        description="duration of the pause, in which the application writes no data"
+    )
+    bits_per_sec: Annotated[_Rate, IfAbsent(125_000)] = Field(
+        description="rate at which the application writes data in the first step after the pause"
+    )
+    doubling_ns: Annotated[_Time, IfAbsent(1_000_000_000)] = Field(
+        description="duration of each step after the pause; the rate doubles from step to step"
+    )
+
+
+STANDARD_PROBE = Probe(**values_if_absent(Probe))
+"""The probe that `cwndlab live --probe` measures."""
 
 
 class WindowedFile(Model):
@@ -258,6 +281,7 @@ Application = Annotated[
     | OnOff
     | RequestResponse
     | Paced
+    | Probe
     | WindowedFile
     | Http
     | Sftp

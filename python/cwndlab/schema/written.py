@@ -74,6 +74,12 @@ class IfAbsent:
     value: Any
 
 
+def values_if_absent(model: type[Model]) -> dict[str, Any]:
+    """Return, by field name, the values of all fields that study files may omit."""
+    marks = {name: _mark(field, IfAbsent) for name, field in model.model_fields.items()}
+    return {name: mark.value for name, mark in marks.items() if mark is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Inferred:
     """Marks a field without a key in study files; its value follows from the rest of the study."""

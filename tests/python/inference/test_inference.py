@@ -23,7 +23,7 @@ from cwndlab.inference.importance import (
     infer,
 )
 from cwndlab.inference.measurement import MeasuredFlow
-from cwndlab.inference.next_measurement import next_measurement
+from cwndlab.inference.next_measurement import PROBED, next_measurement
 from cwndlab.inference.posterior import Member, Posterior, population, quantiles
 from cwndlab.inference.simulation import Simulation
 from cwndlab.inference.summaries import summarize
@@ -320,12 +320,24 @@ def test_the_next_measurement_is_the_one_that_tells_the_links_apart() -> None:
     )
     best = next_measurement(found, {"cubic", "bbr", "reno"})
     assert best is not None
-    assert best.algorithm == "vegas"
+    assert best.command == "iperf3 -c SERVER -t 60 -C vegas -i 0.1 --json"
     assert best.is_worthwhile
     assert best.regret > 0.1
     assert best.regret_after < 0.01
-    assert best.command() == "iperf3 -c SERVER -t 60 -C vegas -i 0.1 --json"
     assert next_measurement(found, set(found.goodput_mbit_s)) is None
+
+
+def test_a_probe_is_proposed_where_only_light_load_tells_the_links_apart() -> None:
+    kinds = np.arange(40) % 2 == 0
+    same = np.full(40, 5.0)
+    goodput = {"cubic": same, "bbr": np.where(kinds, 9.0, 6.0), "reno": np.where(kinds, 6.0, 9.0)}
+    found = Outcomes(goodput, dict.fromkeys(goodput, same), np.full(40, 40.0))
+    probed = np.zeros((len(PROBED), 40))
+    probed[list(PROBED).index("light_trip")] = np.where(kinds, 0.0, 0.5)
+    best = next_measurement(found, set(goodput), probed)
+    assert best is not None
+    assert best.command == "cwndlab live --probe --server SERVER"
+    assert best.regret_after < 0.01 < best.regret
 
 
 def test_losses_are_numbers_of_their_seconds() -> None:

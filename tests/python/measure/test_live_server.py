@@ -230,7 +230,7 @@ def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Addres
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.settimeout(0.3)
             name = bytes.fromhex(session.id)  # known to an eavesdropper
-            probe = protocol.Probe(name, 0, 1, key=b"wrong")
+            probe = protocol.ProbeDatagram(name, 0, 1, key=b"wrong")
             stranger.sendto(probe.encode(protocol.CLIENT), (address.host, address.port))
             with pytest.raises(TimeoutError):
                 stranger.recv(2048)
@@ -248,6 +248,11 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
     assert found["jitter_ms"] < 50
 
 
+PROBE = apps.Probe(
+    bulk_for_ns=0, pause_ns=100_000_000, bits_per_sec=200_000, doubling_ns=100_000_000
+)
+
+
 @pytest.mark.parametrize(
     ("application", "moved"),
     [
@@ -256,6 +261,7 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
         (apps.RequestResponse(request_bytes=100, response_bytes=5_000, count=4), 20_000),
         (apps.Paced(bits_per_sec=400_000, write_bytes=1_000), None),
         (apps.OnOff(on_ns=50_000_000, off_ns=50_000_000), None),
+        (PROBE, None),
         (apps.Bulk(), None),
     ],
 )
@@ -264,7 +270,8 @@ def test_every_application_moves_its_data_both_ways(
     application: apps.Application, moved: int | None, direction: str, address: Address
 ) -> None:
     # A paced application must reach its rate, although its last write may be late.
-    duration_ns = SECOND_NS if isinstance(application, apps.Paced) else SECOND_NS // 2
+    is_limited = isinstance(application, apps.Paced | apps.Probe)
+    duration_ns = SECOND_NS if is_limited else SECOND_NS // 2
     with Session(address) as session:
         found = session.transfer(
             [flow(direction, application=application)], duration_ns, [("reno", "cubic")]
@@ -277,6 +284,8 @@ def test_every_application_moves_its_data_both_ways(
         assert receiver["moved_bytes"] == moved
     if isinstance(application, apps.Paced):
         assert receiver["moved_bytes"] == pytest.approx(50_000, rel=0.3)
+    if application is PROBE:  # nine steps of 2.5, 5, 10, ... kB; the last may be late
+        assert receiver["moved_bytes"] == pytest.approx(511 * 2_500, rel=0.6)
     for end in (near, far):
         assert len(end["at_ns"]) == len(end["info"]["snd_cwnd"]) > 0
 

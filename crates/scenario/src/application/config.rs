@@ -52,6 +52,21 @@ pub enum ApplicationConfig {
         #[serde(rename = "bulk_for_ns", default)]
         bulk_for: Duration,
     },
+    /// The sender writes as much as possible, pauses, and then writes data at a rate that doubles
+    /// again and again until the end of the flow.
+    Probe {
+        /// Duration of the bulk phase before the pause.
+        #[serde(rename = "bulk_for_ns")]
+        bulk_for: Duration,
+        /// Duration of the pause.
+        #[serde(rename = "pause_ns")]
+        pause: Duration,
+        /// Rate of the first step of the ramp.
+        bits_per_sec: u64,
+        /// Duration of a step, after which the rate doubles.
+        #[serde(rename = "doubling_ns")]
+        doubling: Duration,
+    },
     /// The sender writes blocks of a file, as SFTP clients do. The receiver acknowledges each
     /// block with an application message, and the number of unacknowledged blocks is limited.
     WindowedFile {
@@ -157,6 +172,7 @@ impl ApplicationConfig {
             Self::OnOff { .. } => "on_off",
             Self::RequestResponse { .. } => "request_response",
             Self::Paced { .. } => "paced",
+            Self::Probe { .. } => "probe",
             Self::WindowedFile { .. } => "windowed_file",
             Self::Http { .. } => "http",
             Self::Sftp { .. } => "sftp",
@@ -187,6 +203,8 @@ impl ApplicationConfig {
             Self::Paced { bits_per_sec, write_bytes, bulk_for: _ } => {
                 positive("bits_per_sec", bits_per_sec).and(positive("write_bytes", write_bytes))
             }
+            Self::Probe { bits_per_sec, doubling, .. } => positive("bits_per_sec", bits_per_sec)
+                .and(positive("doubling_ns", doubling.as_nanos())),
             Self::WindowedFile { request_bytes, outstanding, total_bytes } => {
                 positive("request_bytes", request_bytes)
                     .and(positive("outstanding", outstanding))

@@ -134,6 +134,25 @@ fn a_paced_application_may_begin_as_bulk() {
 }
 
 #[test]
+fn a_probe_is_bulk_then_silent_then_doubles_its_rate() {
+    let application = json!({
+        "kind": "probe", "bulk_for_ns": 2_000_000_000_u64, "pause_ns": 1_000_000_000_u64,
+        "bits_per_sec": 250_000, "doubling_ns": 1_000_000_000_u64,
+    });
+    let delivered = |duration_s: u64| {
+        let setup = Setup { duration_s, ..setup(application.clone()) };
+        setup.run().flows[0].delivered_bytes as f64
+    };
+    let [bulk, silent, first, second, third] = [2, 3, 4, 5, 6].map(delivered);
+    assert!(bulk > 1_500_000.0, "2 s of bulk: {bulk}");
+    assert!(silent - bulk < 500_000.0, "the pause only empties the socket's buffer");
+    for (bytes, kbit) in [(first - silent, 250.0), (second - first, 500.0), (third - second, 1e3)] {
+        let found = bytes * 8.0 / 1_000.0;
+        assert!((found - kbit).abs() < 40.0, "{found} instead of {kbit} kbit");
+    }
+}
+
+#[test]
 fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
     // 4 blocks of 8 kB per round trip of at least 40 ms: at most 6.4 of the link's 10 Mbit/s.
     let application = |outstanding: u64| {

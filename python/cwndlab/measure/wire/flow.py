@@ -15,13 +15,13 @@ from cwndlab.errors import CwndlabError
 from cwndlab.kernel.capabilities import this_kernel
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.host import describe_host
-from cwndlab.measure.wire import http, sftp
+from cwndlab.measure.wire import http, schedules, sftp
 from cwndlab.measure.wire.exchange import Exchange
 from cwndlab.results import tcp_info
 from cwndlab.schema import application as apps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
@@ -253,8 +253,9 @@ class FlowEnd:
                 while not self._is_over():
                     self._write(None, on_off.on_ns / _NS_PER_S)
                     self._stopping.wait(on_off.off_ns / _NS_PER_S)
-            case apps.Paced() as paced:
-                self._send_paced(paced)
+            case apps.Paced() | apps.Probe() as limited:
+                self._write(None, limited.bulk_for_ns / _NS_PER_S)
+                self._write_at(schedules.after_bulk(limited))
             case apps.RequestResponse() as pattern:
                 while not self._is_over() and self._read_exactly(pattern.request_bytes):
                     self._write(pattern.response_bytes)
@@ -327,15 +328,14 @@ class FlowEnd:
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
             left -= self._send_some(block)
 
-    def _send_paced(self, paced: apps.Paced) -> None:
-        if paced.bulk_for_ns:
-            self._write(None, paced.bulk_for_ns / _NS_PER_S)
-        step_s = paced.write_bytes * 8 / paced.bits_per_sec
-        due_s = time.monotonic()
-        while not self._is_over():
-            self._write(paced.write_bytes)
-            due_s += step_s
-            self._stopping.wait(max(0.0, due_s - time.monotonic()))
+    def _write_at(self, schedule: Iterable[tuple[float, int]]) -> None:
+        """Write data at the given times, in s from now; stop at the end of the flow."""
+        began_s = time.monotonic()
+        for at_s, size in schedule:
+            self._stopping.wait(max(0.0, began_s + at_s - time.monotonic()))
+            if self._is_over():
+                return
+            self._write(size)
 
     def _send_blocks(self, pattern: apps.WindowedFile) -> None:
         outstanding = sent = 0

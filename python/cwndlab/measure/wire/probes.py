@@ -84,7 +84,7 @@ class Prober:
         while not self._stopping.is_set():
             if time.monotonic() >= due_s:
                 due_s += self._every_s
-                probe = protocol.Probe(self._session, self.sent, now_ns(), key=self._key)
+                probe = protocol.ProbeDatagram(self._session, self.sent, now_ns(), key=self._key)
                 self.sent += 1
                 with contextlib.suppress(OSError):
                     self._to.send(probe.encode(protocol.CLIENT))

@@ -328,7 +328,7 @@ def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbeDatagram:
     """A datagram that measures the round-trip time; its answer has the same length."""
 
     session: bytes
@@ -345,7 +345,7 @@ class Probe:
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
 
 
-def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
+def read_probe(datagram: bytes, key: bytes, side: bytes) -> ProbeDatagram | None:
     """Parse a datagram; return None unless it is a probe signed by `side` (client or server)."""
     if len(datagram) != PROBE_BYTES:
         return None
@@ -353,4 +353,4 @@ def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
     if not hmac.compare_digest(mac, hmac.digest(key, side + body, "sha256")[:_PROBE_MAC_BYTES]):
         return None
     session, number, sent_ns, received_ns, answered_ns = _PROBE.unpack(body)
-    return Probe(session, number, sent_ns, received_ns, answered_ns, key)
+    return ProbeDatagram(session, number, sent_ns, received_ns, answered_ns, key)

@@ -310,7 +310,7 @@ class Server:
             probe = protocol.read_probe(content, session.key, protocol.CLIENT)
             if probe is None:
                 continue
-            answer = protocol.Probe(
+            answer = protocol.ProbeDatagram(
                 probe.session, probe.number, probe.sent_ns, received_ns, now_ns(), session.key
             )
             with contextlib.suppress(OSError):
