@@ -81,8 +81,8 @@ impl Schedule {
         let (step, began) = self.step_at(passed);
         let per_step = u128::from(self.bits_per_sec) * u128::from(self.doubling.as_nanos());
         let earlier = per_step * ((1 << step) - 1);
-        let inside =
-            u128::from((passed - began).as_nanos()) * u128::from(self.bits_per_sec) << step;
+        let rate = u128::from(self.bits_per_sec) << step;
+        let inside = u128::from((passed - began).as_nanos()) * rate;
         u64::try_from((earlier + inside) / 8_000_000_000).unwrap_or(u64::MAX)
     }
 
