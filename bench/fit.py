@@ -28,10 +28,11 @@ import numpy as np
 from fit_links import HIDDEN, STRANGE
 
 from cwndlab.errors import MeasurementError
-from cwndlab.inference import wires
+from cwndlab.inference import importance, wires
 from cwndlab.inference.fitting import PROBE_INTERVAL_S, PROBE_S, fit_flow
 from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.simulation import Simulation
+from cwndlab.inference.summaries import summarize
 from cwndlab.judge.decision import ZONE, GainsAndCosts, decide_runs
 from cwndlab.judge.goals import BALANCE, DELAY_FLOOR_MS, LATENCY, STARVED_MBIT_S, THROUGHPUT
 from cwndlab.judge.weighing import likely_best
@@ -39,7 +40,9 @@ from cwndlab.schema.application import STANDARD_PROBE
 
 if TYPE_CHECKING:
     from fit_links import Settings
+    from numpy.typing import NDArray
 
+    from cwndlab.inference.family import Family
     from cwndlab.inference.fitting import Fit
     from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
@@ -191,13 +194,14 @@ def main() -> None:
 def infer(score: Score, options: argparse.Namespace) -> None:
     """Infer each hidden link from one flow of CUBIC, and compare the predictions with the truth."""
     makers = STRANGE if options.misspecified else HIDDEN
+    seconds = PROBE_S if options.is_probe else options.seconds
     for n in range(options.first, options.first + options.links):
         kind, make = makers[n % len(makers)]
         settings = make(np.random.default_rng([options.seed, n]), (options.least, options.most))
         began = time.process_time()
         refused = ""
         try:
-            flow = measure(settings, "cubic", n + 1, options.seconds)
+            flow = measure(settings, "cubic", n + 1, seconds)
             probe = (
                 measure(settings, "cubic", n + 1, PROBE_S, STANDARD_PROBE)
                 if options.is_probe
@@ -221,7 +225,7 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         )
         first = found.posterior.members[0].family
         score.family.append(kind in {first.name, first.kind})
-        line, is_right = compare(score, found, flow, settings, options.seconds, n)
+        line, is_right = compare(score, found, flow, settings, seconds, n)
         check = found.check
         score.honest.append(is_right or not check.is_explained)
         print(
@@ -335,30 +339,39 @@ def nearest_preset(measured: MeasuredFlow, seconds: float) -> str:
 
 
 def ranks(count: int, seed: int, seconds: float, jobs: int) -> None:
-    """Count in which tenth of the inferred distribution each true value lies, on cheap wires."""
-    draws = np.random.default_rng(seed)
-    family = wires.wire(3.0, wires.round_trip(40.0))
+    """Count in which tenth of the inferred distribution each true value lies, on cheap wires.
+
+    The prior of a fit depends on the measurement. Here, truth and fit have the same fixed prior, as
+    simulation-based calibration requires.
+    """
+    family = wires.wire(0.5, wires.round_trip(40.0))
     tenths = np.zeros((len(family.parameters), 10), int)
-    for n in range(count):
-        point = draws.random(len(family.parameters))
-        settings = family.settings(point, seconds, n)
-        truth = {name: float(value[0]) for name, value in family.values(point[None, :]).items()}
-        try:
-            flow = measure(settings, "cubic", n + 1, seconds)
-            found = fit_flow(flow, jobs=jobs, kind="wire")
-        except MeasurementError:
-            continue
-        member = next((m for m in found.posterior.members if m.family.name == "wire"), None)
-        if member is None:
-            continue
-        for at, dimension in enumerate(member.family.parameters):
-            values = dimension.value(member.inferred.points[:, at])
-            below = member.inferred.weights[values < truth[dimension.name]].sum()
-            tenths[at, min(9, int(10 * below))] += 1
+    with contextlib.suppress(KeyboardInterrupt):  # print the ranks so far
+        for n in range(count):
+            point = np.random.default_rng([seed, n]).random(len(family.parameters))
+            tenths[np.arange(len(point)), tenths_of(family, point, n, seconds, jobs)] += 1
+    print(f"{tenths[0].sum()} draws")
     for dimension, row in zip(family.parameters, tenths, strict=True):
         even = row.sum() / 10
         chi = float(((row - even) ** 2 / max(even, 1e-9)).sum())
-        print(f"{dimension.title:24} {' '.join(f'{v:3}' for v in row)}  chi2 {chi:.1f} (9)")
+        print(f"{dimension.title:36} {' '.join(f'{v:3}' for v in row)}  chi2 {chi:.1f} (9)")
+
+
+def tenths_of(
+    family: Family, point: Floats, number: int, seconds: float, jobs: int
+) -> NDArray[np.int64]:
+    """Infer the parameters of a wire; return in which tenth of its weights each true one lies."""
+    simulation = Simulation(seconds, jobs)
+    flow = measure(family.settings(point, seconds, number), "cubic", number + 1, seconds)
+    numbers = summarize(flow.row, flow.samples, flow.losses_s)
+
+    def simulate(points: Floats, first: int) -> Floats:
+        draws = [(family, each, 1_000_000 + first + n) for n, each in enumerate(points)]
+        return simulation.numbers(draws, "cubic", list(numbers))
+
+    inferred = importance.infer(np.array(list(numbers.values())), len(point), simulate, seed=number)
+    below = ((inferred.points < point) * inferred.weights[:, None]).sum(axis=0)
+    return np.minimum(9, (10 * below).astype(np.int64))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,6 @@ LONGEST_S = 120.0
 """Longest simulated duration in s; the part of a measurement after this time is ignored."""
 PROBE_S, PROBE_INTERVAL_S = 30.0, 0.1
 """Duration of the probe of `cwndlab live --probe`, and the time between its samples."""
-USUAL_S = 60.0
-"""Duration in s of the flows that are predicted from a probe."""
 REPLICATES = 100
 """Number of inferred links that are drawn for predictions.
 
@@ -192,7 +190,10 @@ class Fit:
         return goodput, delay
 
     def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
-        """Predict the results of each algorithm for a flow that is alone on the fitted links."""
+        """Predict the results of each algorithm for a bulk flow on the fitted links.
+
+        The flow lasts as long as the measurement; competing flows are those of the fitted links.
+        """
         found = self.outcomes(algorithms)
         predictions = []
         for name in algorithms:
@@ -258,7 +259,7 @@ def fit_flow(
     names = [
         [key.split("/")[-1] for key in measured if _owner(key) == n] for n in range(len(flows))
     ]
-    simulation = Simulation(_predicted_s(flows), jobs)
+    simulation = Simulation(min(max(each.duration_s for each in flows), LONGEST_S), jobs)
     members = _families(flows, kind)
     done = 0
 
@@ -319,13 +320,6 @@ def _families(flows: Sequence[MeasuredFlow], kind: str) -> list[Family]:
     known = [each for each in flows if each.row.get("rtt_base_ms")]
     shortest = min(known, key=lambda each: float(each.row["rtt_base_ms"]))
     return families(goodput, shortest.row["rtt_base_ms"], kind, is_smoothed=shortest.is_smoothed)
-
-
-def _predicted_s(flows: Sequence[MeasuredFlow]) -> float:
-    """Return the duration of predicted flows: that of the longest measurement."""
-    if all(each.probe is not None for each in flows):
-        return USUAL_S
-    return min(max(each.duration_s for each in flows), LONGEST_S)
 
 
 def _owner(key: str) -> int:
