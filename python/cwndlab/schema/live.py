@@ -33,8 +33,8 @@ class LivePath(Model):
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
         default=None,
-        description="maximum number of runs of each combination of factor levels that are measured "
-        "on one day, in the `period` that begins on this day; if absent, unlimited",
+        description="maximum number of runs per day for each combination of factor levels; a run "
+        "belongs to the day on which its `period` began; if absent, unlimited",
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
         default=0, description="pause between two measured runs"

@@ -136,8 +136,9 @@ pub enum Band {
 pub enum RateControlConfig {
     /// The transmission rate is always the same.
     Fixed {
-        /// Index in the rate table of the standard, for one spatial stream: MCS 15 of 802.11n is
-        /// index 7 with two streams.
+        /// Index in the rate table of the standard, for one spatial stream. The number of streams
+        /// does not change this index: MCS 15 of 802.11n is MCS 7 with two streams, so its index
+        /// is 7.
         index: u8,
     },
     /// The fastest rate at which fewer than a tenth of the frames of 1500 bytes are lost, chosen

@@ -99,9 +99,9 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "step",
             "step_mdb",
             RATIO,
-            "amount by which the outer loop lowers its margin when the first transmission of a \
-             block fails; a successful first transmission raises the margin by an amount that \
-             follows from `target`; the outer loop adds the margin to the reported channel quality",
+            "change of the margin that the outer loop adds to the reported channel quality: when \
+             the first transmission of a block fails, the margin is lowered by this amount; when \
+             it succeeds, the margin is raised by an amount that follows from `target`",
         ),
     ],
 };

@@ -23,7 +23,8 @@ pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",
     Form::Word(&["conservative", "aggressive"]),
     "ACK filter, as in CAKE: drops queued ACKs that a newer ACK of the same connection makes \
-     redundant; aggressive drops all redundant ACKs, conservative keeps one of them",
+     redundant; aggressive drops all redundant ACKs, conservative drops all redundant ACKs of a \
+     connection except the newest",
 );
 pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",

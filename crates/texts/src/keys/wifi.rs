@@ -14,8 +14,9 @@ pub(crate) static FIXED_INDEX: Table = Table {
         "index",
         "index",
         SMALL,
-        "index of the rate in the standard's rate table for one spatial stream: MCS 15 of 802.11n \
-         is index 7 with two streams",
+        "index of the rate in the standard's rate table for one spatial stream; the number of \
+         streams does not change this index: MCS 15 of 802.11n is MCS 7 with two streams, so its \
+         index is 7",
     )],
 };
 

@@ -319,9 +319,9 @@ const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "recording of the link's rate: a Mahimahi trace, a text file whose lines contain a time in s \
-     and a rate in Mbit/s, a CSV or JSON table of rates, an iperf3 report, or a CellReplay folder; \
-     files may be compressed with gzip",
+    "recording of the link's rate in one of these formats: (1) Mahimahi trace, (2) text file with \
+     a time in s and a rate in Mbit/s on each line, (3) CSV or JSON table of rates, (4) iperf3 \
+     report, (5) CellReplay folder; files may be compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",

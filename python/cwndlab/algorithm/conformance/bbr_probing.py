@@ -40,9 +40,12 @@ _GROWTH_IN_THREE = 3.0
 growth three round trips earlier. If the growth doubles in each round trip, this ratio is 8."""
 _HALF_S = 10.0
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
-"""Times from the start of the second ProbeBW_UP to the first loss, in round trips. The test case
-tries these values one after another, because a kernel does not start ProbeBW_UP at the same time
-in every run."""
+"""Times at which losses begin, in round trips after the expected start of the second ProbeBW_UP.
+
+The test case expects this phase to start at the same time as in its previous run. On a kernel, the
+phase may start earlier or later. The test case therefore tries these times one after another, until
+the losses begin during the phase, and at most `_EARLY_S` after its start.
+"""
 _EARLY_S = 3 * RTT_S
 """Maximum time from the start of the second ProbeBW_UP to the first loss.
 

@@ -224,8 +224,9 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 13: ProbeBW_CRUISE uses the whole link although ACKs arrive in bursts.
 
     The intervals between bursts exceed the path's RTT. The link rate is only 20 Mbit/s, so that
-    a burst acknowledges few packets. A kernel then sends new packets within a millisecond after a
-    burst, and the emulated link can forward them in time.
+    a burst acknowledges few packets. In response to so few ACKs, a kernel sends all new packets
+    within a millisecond. With larger bursts, a kernel would respond too slowly, and the emulated
+    link would forward packets late.
     """
     rate, bunch_s = 20.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "500 packets"}

@@ -37,9 +37,9 @@ _APPROACHES, _NEAR_S = 6, 0.3
 """Limits of the search for the time at which the application must slow down: the maximum number of
 runs, and the error in seconds that is small enough to end the search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Offsets from the time that the search found, as multiples of `_STEP_S` seconds. Further runs try
-these offsets one after another, until the application begins to limit the sender at an accepted
-time (see `_EARLIEST_S`)."""
+"""Offsets, as multiples of `_STEP_S` seconds, from the time at which the application must slow down
+according to the search. After the search, further runs try these offsets one after another, until
+the application begins to limit the sender within the deviation that `_EARLIEST_S` describes."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Accepted deviation, in seconds, from the time at which the application must begin to limit the
 sender: at most `-_EARLIEST_S` too early, and at most `_LATEST_S` too late."""
