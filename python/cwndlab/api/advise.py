@@ -4,8 +4,10 @@
 soon as it is clear which algorithms belong to the recommended set. The confidence intervals stay
 valid although the algorithms are compared repeatedly (`cwndlab_judge::sequence`).
 
-`advise` also simulates every algorithm once on each of several similar networks. For each network,
-every assumed value of the link is drawn at random from its declared range.
+`advise` also simulates every algorithm once on each of several similar networks. Some values of a
+network, such as the distance of the server, are only assumed. For each of these values, the preset
+of the link or `data/ranges.toml` defines a range. For each similar network, a value is drawn at
+random from each range.
 
 On a recorded trace, each repetition begins at a different point of the trace; within a repetition,
 all algorithms begin at the same point. The start of each flow is delayed by a random time of up to

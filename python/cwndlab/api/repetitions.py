@@ -35,8 +35,9 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:
     """Return the study keys that make the repetitions of a study differ from each other.
 
-    The starts of flows are delayed at random, and each repetition on a recorded trace begins at a
-    different point of the trace.
+    The key `start_jitter` delays the start of each flow by a random time. If the link replays a
+    recorded trace, the key `begin_within` is also returned. It makes each repetition begin at a
+    random point of the trace.
     """
     keys = {"start_jitter": START_JITTER}
     lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]

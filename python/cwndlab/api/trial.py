@@ -87,8 +87,9 @@ class Design:
     def return_s(self) -> float:
         """Duration in seconds of a return to the baseline, which checks suspected harm.
 
-        A return lasts half a period, but at least the wash-out plus two seconds, and never longer
-        than a whole period.
+        A return lasts half a period, but at least two seconds longer than the wash-out, and never
+        longer than a whole period. The wash-out is the time after each change of the algorithm; it
+        does not count in the outcome.
         """
         return max(self.period_s / 2, min(self.washout_s + LASTING_S, self.period_s))
 

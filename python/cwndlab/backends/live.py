@@ -74,8 +74,9 @@ class RealNetwork:
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
     ends_early: Callable[[], EndsEarly] | None = None
-    """Function that is called for each attempt of a run. It returns the function that decides
-    whether the run's flows end early. If None, no flow ends early."""
+    """Function that is called before each attempt of a run. It returns a second function, which
+    decides during the attempt whether the flows end early. If `ends_early` is None, no flow ends
+    early."""
 
     @property
     def name(self) -> str:
@@ -83,7 +84,10 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Check the runs, and return them with keys that depend on the kind of server.
+        """Check the runs; return each with the key (identifier) under which its results are stored.
+
+        If the server is an iperf3 server, the runs get new keys. Their results are then stored
+        separately from results that were measured with `cwndlab serve`.
 
         Raises:
             StudyError: the study has a simulated link, a run cannot be measured, `place` is not

@@ -143,8 +143,9 @@ def run(arguments: list[str]) -> int:
 def _has_lost_its_reader(end: SystemExit, out: TextIO) -> bool:
     """Return whether the program that read standard output has closed the pipe.
 
-    If the pipe is closed, click replaces `sys.stdout`, or Rich raises `end` while it handles a
-    `BrokenPipeError`.
+    `end` is the exception that ended the command; `out` is the standard output with which the
+    command began. There are two signs of a closed pipe: click has replaced `sys.stdout`, or Rich
+    raised `end` while Rich handled a `BrokenPipeError`.
     """
     return sys.stdout is not out or isinstance(end.__context__, BrokenPipeError)
 

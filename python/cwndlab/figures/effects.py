@@ -27,8 +27,9 @@ def plot_effect(
         axes: the axes.
         effect: the factor and the means.
         column: the quantity, a column of the table `flows`.
-        printed: ranges of the numbers that a paper prints, by algorithm and level. Each number is
-            drawn as a white diamond, and its range as a line.
+        printed: what a paper prints for the quantity, by algorithm and level: the two ends of a
+            range, or a single number as two equal ends. Each range is drawn as a line with a white
+            diamond at its centre.
     """
     means = effect.means[column]
     styles = styles_of(means)

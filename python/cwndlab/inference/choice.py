@@ -74,10 +74,11 @@ def choose(
     Args:
         measured: the summary statistics of the measurement.
         dimensions: number of parameters of each family.
-        simulate: function that returns the statistics of points. Its arguments are the position of
-            the family, the points, and the number of earlier simulations of this family.
+        simulate: function that simulates links of one family, and returns the summary statistics
+            of each link. Its arguments are the index of the family in `dimensions`, the points that
+            represent the links, and the number of earlier simulations of this family.
         seed: seed for all random draws.
-        rounds: number of rounds.
+        rounds: number of rounds; in each round, further links are simulated.
     """
     samplers = [
         Sampler(measured, count, np.random.default_rng([seed, n]))

@@ -149,7 +149,8 @@ class Fit:
     def probed(self, names: Sequence[str]) -> Floats | None:
         """Simulate a probe on each of `REPLICATES` links; return a row for each statistic.
 
-        Statistics of failed simulations are NaN. The result is None if a probe was measured.
+        Statistics of failed simulations are NaN. If one of the measured flows is itself a probe,
+        nothing is simulated, and the result is None.
         """
         if any(flow.probe is not None for flow in self.flows):
             return None

@@ -159,9 +159,9 @@ def infer(
     Args:
         measured: the summary statistics of the measurement.
         dimensions: number of dimensions of the cube.
-        simulate: function that returns the statistics of points. Its arguments are the points and
-            the number of points that were simulated before. Points with a statistic that is NaN
-            are left out.
+        simulate: function that simulates points, and returns the statistics of each point. Its
+            arguments are the points and the number of points that were simulated before. Points
+            with a statistic that is NaN are left out.
         seed: seed for all random draws.
         rounds: number of rounds.
     """
@@ -253,10 +253,12 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return the estimated parameters of each point minus those of the measurement.
+    """Return each simulated point's estimated parameters, minus those of the measurement.
 
-    A regression estimates the parameters from the statistics. The unit of each parameter is the
-    standard error of the regression for this parameter.
+    A regression is fitted to the parameters and the statistics of all points. It estimates the
+    parameters of a point from the point's statistics, and those of the measurement from the
+    measured statistics. The unit of each parameter is the standard error of the regression for this
+    parameter.
     """
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
@@ -281,12 +283,13 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
-    """Return, for each feature, the difference that the regression must leave uncorrected.
+    """Return, for each feature, the part of a difference that must not be corrected.
 
-    A regression is not valid where there are no points. If the measurement is farther from the
-    points' mean than the farthest point, the correction therefore covers only the distance of the
-    farthest point. The result is the rest of the difference between the mean and the measurement.
-    If a point is at least as far from the mean as the measurement, the result is 0.
+    A regression corrects for the difference between the points' mean and the measurement. It is
+    valid only up to the distance of the farthest point from the mean. If the measurement is farther
+    from the mean than this point, the result is the part of the difference beyond this distance.
+    Otherwise, the whole difference may be corrected, and the result is 0. Each distance is computed
+    from all features together (Mahalanobis distance).
     """
     mean = np.average(apart, axis=0, weights=weights)
     spread = np.atleast_2d(np.cov(apart.T, aweights=weights))
@@ -312,8 +315,9 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 def adjusted_values(values: Floats, features: Floats) -> Floats:
     """Correct the values for the effect of the features, by ridge regression.
 
-    The result is NaN where the value or one of its features is NaN. If fewer than `_FEWEST` values
-    remain, all values are returned unchanged.
+    The regression uses only values that are not NaN and have no feature that is NaN. For each other
+    value, the result is NaN. If the regression can use fewer than `_FEWEST` values, all values are
+    returned unchanged.
     """
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:

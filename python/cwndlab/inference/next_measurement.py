@@ -59,13 +59,16 @@ class NextMeasurement:
 def next_measurement(
     found: Outcomes, measured: Collection[str], probed: Floats | None = None
 ) -> NextMeasurement | None:
-    """Return the most useful next measurement, or None if all of them have been made.
+    """Return the most useful next measurement, or None if no possible measurement is left.
+
+    The possible measurements are a flow of each candidate algorithm that has not been measured yet,
+    and a probe if none has been measured yet.
 
     Args:
         found: predicted goodput and delay of the candidate algorithms on the inferred links.
         measured: algorithms of earlier measurements.
         probed: statistics of a probe on the inferred links, with a row for each name in `PROBED`
-            and a column for each link; None if a probe was measured.
+            and a column for each link; None if a probe has been measured already.
     """
     names = list(found.goodput_mbit_s)
     goodput = np.array([found.goodput_mbit_s[name] for name in names])
@@ -91,11 +94,14 @@ def next_measurement(
 
 
 def _likeness(revealed: Floats, noise: Sequence[float]) -> Floats:
-    """Return how similar each pair of links is, from 0 to about 1, in the revealed quantities.
+    """Return the similarity of each pair of links, from 0 to about 1.
+
+    Links are similar if the quantities that a measurement would reveal have similar values.
 
     Args:
-        revealed: logarithms, with a row for each quantity and a column for each link.
-        noise: standard deviation of each quantity over runs on one link.
+        revealed: logarithms of these quantities, with a row for each quantity and a column for each
+            link.
+        noise: standard deviation of the logarithm of each quantity over runs on one link.
     """
     scaled = revealed / np.asarray(noise)[:, None]
     squares = ((scaled[:, :, None] - scaled[:, None, :]) ** 2).sum(axis=0)

@@ -22,9 +22,12 @@ LEVEL = 0.9
 UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
-The measurement is compared with simulations that were selected because they are near it. This
-selection makes the excess smaller; therefore, the limit is below 1. In a test with 60 simulated
-wired links of the assumed family, no excess was above 0.87 (docs/notes/2026-11-inference.md).
+`Check.excess` is the deviation of the measurement from the median of some simulations, divided by
+the deviation that 95 % of these simulations do not exceed. The limit would be 1 if the simulations
+had been selected independently of the measurement. However, simulations near the measurement were
+selected, which makes `Check.excess` smaller; therefore, the limit is below 1. In a test with 60
+simulated wired links of the assumed family, `Check.excess` was never above 0.87
+(docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which the spread of the links is multiplied.
@@ -37,12 +40,13 @@ _CONSIDERED = 0.05
 The most probable family is always considered.
 """
 _LEAST_TYPICAL = 1.0
-"""Lower limit, in standard deviations, for the 95th percentile of the simulations' distances.
+"""Lower limit of the number by which a measurement's distance from simulations is divided.
 
-A measurement's distance is divided by this percentile. To compute distances, the standard deviation
-of each statistic is assumed to be at least `least_chance`. If the simulations differ from each
-other by much less than `least_chance`, the percentile is near 0. Without the lower limit, even a
-measurement near the simulations would seem far away.
+A distance is measured from the median of the simulations, in standard deviations of the statistics.
+The distance of the measurement is divided by the 95th percentile of the distances of single
+simulations. The standard deviations are increased so that each is at least `least_chance`. If the
+simulations differ from each other by much less than `least_chance`, the percentile is therefore
+near 0. Without the lower limit, even a measurement near the simulations would seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -176,11 +180,12 @@ class Posterior:
     def check(self) -> Check:
         """Check whether the links explain the measurement, by posterior predictive checks.
 
-        There are two checks. The first compares the measurement with the simulations near it,
-        separately for each family, and takes the family with the smallest deviation. (A mixture
-        of families could look like an explanation although no single family is one.) The second
-        check compares the measurement with new simulations on the inferred links. The returned
-        `excess` is the larger of the two deviations.
+        There are two checks. The first check treats each probable family of links separately. It
+        compares the measurement with those simulations of the family whose statistics are near the
+        measured statistics. Only the family with the smallest deviation counts. (If families were
+        mixed, the mixture could look like an explanation although no single family is one.) The
+        second check compares the measurement with new simulations on the inferred links of all
+        families. The returned `excess` is the larger of the deviations in the two checks.
         """
         measured = np.array(list(self.measured.values()))
         nearby = [

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LIGHT_LOAD, HALF_LOAD = 0.25, 0.5
-"""Largest rates of those steps of a probe's ramp that are a light and a medium load, as fractions
-of the goodput in the bulk phase."""
+"""Upper limits of the loads that are called light and medium.
+
+A probe sends as fast as possible (bulk phase), pauses, and then sends at a rate that rises in steps
+(ramp). The load of a step is its rate, divided by the goodput in the bulk phase. A load is light up
+to `LIGHT_LOAD`, and medium from there up to `HALF_LOAD`.
+"""
 LATE_S = 0.02
 """Tolerance, in s, for late samples of programs that report at fixed intervals.
 

@@ -139,9 +139,10 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Return by how much two algorithms differ in a column, computed from pairs of runs.
+        """Return the relative difference of `contestant` from `other` in a column.
 
-        Return None if there are no pairs, or if the mean of `other` is not positive.
+        The difference is computed from pairs of runs. Return None if there are no pairs, or if the
+        mean of `other` is not positive.
         """
         key = (contestant, other, column)
         if key not in self._differences:

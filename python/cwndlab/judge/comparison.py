@@ -6,9 +6,9 @@ compares). A *cell* is one combination of the levels of all other factors. Withi
 the same repetition form a pair. If these runs also have the same seed, their random channel was
 identical.
 
-A contestant's value in a run is computed from its own flows in one direction of the data, usually
-the study's. Goodput and retransmissions are summed over these flows, and round-trip times are
-averaged. Flows in the opposite direction are ignored.
+A contestant's value in a run is computed only from those flows of the contestant that send data in
+one direction. This is the study's direction, unless the caller names a direction. Goodput and
+retransmissions are summed over these flows, and round-trip times are averaged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -85,8 +85,10 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test, with a column `contestant` for the algorithm or variant.
 
-    If `direction` is not the direction of the study, omit flows whose sender did not run the
-    algorithm under test.
+    Only flows that send in `direction` are returned; None means the direction of the study. In the
+    opposite direction, a flow can use an algorithm that is not under test. If the algorithm is a
+    factor of the study, such flows are omitted. If the study has a factor `variant`, all flows in
+    the opposite direction are omitted.
     """
     if flows.is_empty():
         return flows

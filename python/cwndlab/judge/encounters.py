@@ -134,9 +134,11 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the runs of each candidate: against the neighbour, against itself, and alone.
+    """Return the runs of each candidate: against `neighbour`, against itself, and alone.
 
-    For the mix `PLAIN`, there are additional runs in which the neighbour sends short files.
+    The candidates and `neighbour` are algorithms. Each mix defines how many flows of two algorithms
+    compete, and under which conditions. For the mix `PLAIN` (one flow of each algorithm), there are
+    additional runs in which `neighbour` sends short files.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -160,15 +162,16 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return the document of a study whose runs are the given encounters.
+    """Return the document (keys and values) of a study whose runs are the given encounters.
 
     All encounters in a repetition have the same random seed.
 
     Args:
         network_keys: study keys that define the network, such as `link` and `direction`.
         encounters: the encounters to run; each is a level of the study's factor `encounter`.
-        network: properties of the link. They are needed if the mix of an encounter sets a ratio
-            of round-trip times other than 1, a size of the queue, or two users.
+        network: properties of the link. They are needed if the mix of an encounter gives the two
+            algorithms different round-trip times, sets the size of the queue, or assigns the two
+            algorithms to two users.
         repetitions: number of repetitions of each encounter.
         duration_s: duration of each run in seconds, including the first `WARM_UP_S` seconds, which
             are not measured.
@@ -214,8 +217,9 @@ def network_of(
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
     """Return the run (encounter) in which two groups of flows compete.
 
-    If the groups differ only in their number of flows, the smaller group is the candidate's. For
-    example, 1 against 16 flows of CUBIC and 16 against 1 are one encounter with one name.
+    One group uses the algorithm `candidate`, the other group `neighbour`. If the groups differ only
+    in their number of flows, the smaller group becomes the candidate's group. For example, 1 flow
+    of CUBIC against 16 flows of CUBIC is the same encounter as 16 against 1, with the same name.
     """
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
@@ -227,8 +231,9 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 def alone(algorithm: str, mix: Mix) -> Encounter:
     """Return the run in which one flow of `algorithm` sends alone.
 
-    The flow runs under the conditions that `mix` defines for the neighbour's flows: queue size,
-    round-trip time and user.
+    In a mix, flows of one algorithm (the candidate) compete with flows of a second algorithm (the
+    neighbour). The single flow has the queue size, round-trip time and user that `mix` defines for
+    the neighbour's flows.
     """
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)

@@ -208,10 +208,10 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return, as `Draws`, the networks that were drawn for a population.
+    """Return, as `Draws`, the networks that were drawn at random for a population of users.
 
-    Each entry of `levels` belongs to one draw, and maps the name of each network in this draw to
-    the weight of the network.
+    One draw can contain several networks. Each entry of `levels` describes one draw: it maps the
+    name of each network in the draw to the weight of this network.
     """
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 

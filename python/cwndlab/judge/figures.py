@@ -103,11 +103,12 @@ class Figures:
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the study keys to set, and their values, so that the changes in `values` are made.
+        """Return the study keys that must be set to make the requested changes, and their values.
 
-        `values` maps paths of keys, such as `link.cell.user.downlink`, to new values. If a path
-        leads into a list or table that cannot be changed in part, the study key is that of the
-        whole list or table.
+        `values` contains the requested changes: it maps paths of keys, such as
+        `link.cell.user.downlink`, to new values. If a path leads into a list or table that cannot
+        be changed in part, the result contains the key of the whole list or table. The value of
+        this key is a copy of the list or table with the requested change.
         """
         changes: dict[str, Any] = {}
         for path, value in values.items():
@@ -124,11 +125,11 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many parts of a path, from its start, lead to the value to replace.
+        """Return how many parts of a path lead to the value that a study must replace.
 
-        A study must replace the first list, or the first table with a key `kind`, on the path.
-        Without such a list or table, the result is the number of all parts, because the study can
-        replace the number at the end of the path alone.
+        A study can replace a list, or a table with a key `kind`, only as a whole. If the path leads
+        into such a list or table, the study must replace the first one on the path. Otherwise, it
+        must replace only the number at the end of the path; the result is the number of all parts.
         """
         if parts[0] != "link":
             return len(parts)

@@ -109,10 +109,12 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of `target` if `targets[0]` changes from `usual` to `count`.
+        """Return the new value of `target` after the first target has changed to `count`.
 
-        On a logarithmic scale, the ratio of `target` to `targets[0]` stays the same. On a linear
-        scale, their difference stays the same.
+        The targets are study keys that change together. `usual` is the value of the first target in
+        the link. If the scale of the range is logarithmic, the ratio of the two targets stays as it
+        is in the link. If the scale is linear, their difference stays as it is in the link. If the
+        link lacks one of the two values, or `usual` is 0, the result is `count`.
         """
         if not usual or target.count is None:
             return count
