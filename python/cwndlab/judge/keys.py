@@ -132,11 +132,11 @@ def keys_of(
     or the run instead of the link.
 
     Args:
-        link: the link in the form used in study files. If the link sets a key in addition to its
-            preset, the value of this key is known, not assumed. `_keys_of_any` describes the
-            exceptions.
+        link: the link in the form used in study files. If the link itself sets the value of a key,
+            this value is known, not assumed. There is one exception: without a preset that defines
+            ranges, queue sizes and loss rates count as assumed (see `_keys_of_any`).
         folder: folder to which relative file paths refer.
-        given: further paths of the study whose values are known, such as `duration` or `stack`.
+        given: further study keys (paths) whose values are known, such as `duration` or `stack`.
 
     Raises:
         FieldError: the preset does not exist, or its keys contradict the keys of the link.

@@ -2,9 +2,12 @@
 
 Logarithms are computed for each flow and then averaged over flows and runs, so that fast flows do
 not hide a starved flow. A goodput below 10 kbit/s is treated as 10 kbit/s. An unfinished transfer
-is treated as if it had ended with its run. If no data arrived with any of the compared algorithms,
-the measure has no value (null). The reason can be runs that are too short to load a web page; such
-runs do not show that the algorithms are equal.
+is treated as if it had ended with its run.
+
+In some repetitions, none of the compared algorithms delivers a complete file, response or piece of
+a video, for example because the runs are too short to load a web page. The gain for these uses has
+no value (null) in such a repetition. Otherwise, all algorithms would have nearly the same gain, and
+would wrongly seem to be equally good.
 """
 
 from typing import Protocol
@@ -85,7 +88,10 @@ def _waited(flows: pl.DataFrame) -> pl.Expr:
 
 
 def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> pl.DataFrame:
-    """Set the gains in `_ARRIVED` to null in repetitions in which no algorithm delivered data."""
+    """Set the gains in `_ARRIVED` to null in repetitions in which nothing was measured for them.
+
+    In such a repetition, a gain's measured column has no value with any of the algorithms.
+    """
     setting = [*cell_factors(results), "repetition"]
     runs = results.runs()
     if not set(setting) <= set(runs.columns):

@@ -151,11 +151,12 @@ def expand(
 def networks_of_draws(
     population: Population, draws: int, seed: int
 ) -> list[list[tuple[dict[str, Any], float]]]:
-    """Return, for each draw, its networks (named levels of a study's factor) and their weights.
+    """Return random samples (draws) of a population: for each draw, its networks and their weights.
 
-    If the classes contain different users, each draw has one network for each class. If the classes
-    are estimates of one network, each draw has a single network, from one of the estimates. Each
-    estimate supplies a number of draws that is proportional to its probability. If a class has
+    Each network is described as a named level of a study's factor. If the classes of the population
+    contain different users, each draw consists of one network per class. If the classes are
+    estimates of one network, each draw consists of a single network, from one of the estimates.
+    Each estimate supplies a number of draws that is proportional to its probability. If a class has
     fewer different networks than draws, its networks are repeated. For arguments and errors, see
     `expand`.
     """

@@ -87,7 +87,11 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return how often published predictions came true; add their score if it is too poor."""
+    """Return how often published predictions came true; None if there are no predictions to check.
+
+    If the predictions are not accurate enough, the field `misses` of the result contains their
+    score.
+    """
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 

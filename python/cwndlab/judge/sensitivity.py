@@ -3,17 +3,17 @@
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
 row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each network property (*key*), the best rule with one threshold is determined. The rule
-uses the recommended algorithm on one side of the threshold, and another algorithm on the opposite
-side (*beyond* the threshold). The *lead* in a draw is the other algorithm's utility minus that of
-the recommended one. The threshold maximizes the sum of the leads in all draws beyond the threshold.
-At this threshold, the isotonic regression of the lead on the key crosses zero (Barlow and others,
-"Statistical Inference under Order Restrictions", 1972).
+*Flips.* A flip is a network property (*key*) with a threshold. On one side of the threshold
+(*beyond* it), another algorithm is better than the recommended one. The *lead* in a draw is the
+other algorithm's utility minus that of the recommended one. A *rule* consists of a threshold, a
+side and another algorithm. A key's best rule has the largest sum of leads in all draws beyond the
+threshold. At this threshold, the isotonic regression of the lead on the key crosses zero (Barlow
+and others, "Statistical Inference under Order Restrictions", 1972).
 
-Even pure noise can yield a rule. Each rule is therefore cross-validated: it is fitted to nine
-tenths of the draws and applied to the remaining tenth, for each tenth in turn. A flip is reported
-if the mean lead in these held-out draws is not negligible (at least `zone`) and is significant. The
-test is a one-sided t test. Its level is 10 %, divided by the number of keys that have a rule.
+Even pure noise can yield a rule. Each key is therefore cross-validated: the best rule of nine
+tenths of the draws is applied to the other (*held-out*) tenth, for each tenth in turn. The key is a
+flip if the mean lead in the held-out draws beyond the thresholds is at least `zone`, and is
+significant (one-sided t test; its level is 10 %, divided by the number of keys that have a rule).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of each algorithm is linear in this weight. The recommendation changes at the weight at
@@ -54,15 +54,15 @@ class Flip:
     other: int
     """Row, in the matrix of utilities, of the algorithm that is better beyond the break-even."""
     side: Side
-    """Values of the key for which `other` is better: `above` or `below` the break-even value; `is`
-    if the key has choices instead of numbers, and `other` is better for one choice."""
+    """Values of the key for which `other` is better: "above" or "below" the break-even value. If
+    the values of the key are names instead of numbers, this is "is"."""
     break_even: float | str
-    """Break-even value in the key's unit. If the key has choices instead of numbers (`side` is
-    `is`), this is the choice for which `other` is better."""
+    """Break-even value in the key's unit. If the values of the key are names instead of numbers,
+    this is the name of the value for which the algorithm `other` is better."""
     low: float | None
     high: float | None
     """Upper end of the 90 % bootstrap interval of the break-even value; `low` is the lower end.
-    Both are None if the key has choices instead of numbers.
+    Both are None if the values of the key are names instead of numbers.
 
     The interval is slightly too narrow: it contains the true value in about 85 of 100 cases.
     """
@@ -96,14 +96,14 @@ def flips(
 ) -> tuple[Flip, ...]:
     """Return the keys of the network whose values change the recommendation.
 
-    The rule for a key says: beyond a break-even value, or for one choice, use another algorithm.
-    Keys are sorted by the utility that their rules gain in the held-out draws, highest first.
+    Beyond a key's break-even value (for one value, if the key's values are names), another
+    algorithm is better. Keys are sorted by the gain of utility in cross-validation, highest first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
         answer: the row of the recommended algorithm, which must have the highest mean. For any
             other row, the test reports too many flips that are due to chance.
-        keys: for each key, its value in each draw; strings are choices.
+        keys: for each key, its value in each draw: a number or a name.
         zone: differences in utility below this value are negligible.
         logarithmic: keys for which the break-even value between two draws is interpolated on a
             logarithmic scale.
@@ -143,7 +143,7 @@ def variance_shares(
     """Return the share of the lead's variance that each key explains, and the remaining `rest`.
 
     The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
-    For each key, the draws are grouped by the key's value: one group for each choice, or groups of
+    For each key, the draws are grouped by the key's value: one group for each name, or groups of
     equal size along the range. The share is the correlation ratio over these groups, minus the
     share expected by chance (epsilon squared, Kelley 1935). Interactions between keys and the
     effect of seeds are part of `rest`.
@@ -294,9 +294,9 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule for values above a threshold, and the best for values below a threshold.
+    """Return a numeric key's best rule with the side "above", and its best rule with "below".
 
-    A rule (see `_Rule`) that gains no utility is omitted.
+    The two thresholds can differ. A rule (see `_Rule`) that gains no utility is omitted.
     """
     order = np.argsort(column, kind="stable")
     values = column[order]
@@ -357,7 +357,7 @@ def _interval(
 ) -> tuple[float | None, float | None]:
     """Return the bootstrap 90 % interval of a rule's threshold.
 
-    Both ends are None if the rule applies to one choice of a key, and thus has no threshold.
+    Both are None if the key's values are names, or if no resample has a rule with the same side.
     """
     if isinstance(rule.threshold, str):
         return None, None
@@ -379,7 +379,7 @@ def _interval(
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
     """Group the networks by the value of a key; return the group number of each network.
 
-    If the key has choices, or only a few different numbers, each value has its own group. Many
+    If the values are names, or only a few different numbers, each value has its own group. Many
     different numbers are divided into ranges (groups) with the same number of networks.
     """
     values, ranks = np.unique(column, return_inverse=True)

@@ -36,8 +36,9 @@ _UNEVEN_PCT = 35.0
 """Two flows share the link unequally if one flow gets less than this percentage of the goodput."""
 
 _PROBABLE = 0.05
-"""If each class of a population is an estimate of the user's network, the class that loses the most
-utility is mentioned only if its probability is at least this value."""
+"""The classes of a population can be several estimates of the user's one network, each with a
+probability. The estimate for which the recommended algorithm loses the most utility, compared with
+the best algorithm, is mentioned only if the estimate's probability is at least this value."""
 
 _HALF = 0.5
 """If the recommended algorithm is nearly the best on less than this fraction of similar networks,
@@ -115,10 +116,11 @@ def condition(decision: Decision) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return a sentence on the prices of delay at which the recommended algorithm is a good choice.
+    """Return a sentence on the users for whom the recommended algorithm is a good choice.
 
-    A price is the share of throughput that a user would give up to halve the delay. The sentence is
-    empty if there is no such price, or if only one algorithm was run.
+    The sentence describes these users by the share of throughput that they would give up to halve
+    the delay (their price of delay). The sentence is empty if there are no such users, if the delay
+    does not matter for the goal, or if only one algorithm was run.
     """
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:

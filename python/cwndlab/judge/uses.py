@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 STANDSTILL_PRICE = 4 * 2.66
 """Weight of the stall ratio (stall time / playback time) against the logarithm of the bitrate.
-The logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video
-Streaming with Pensieve (SIGCOMM 2017), subtracts 2.66 for each second of stalling in a chunk of 4
-s."""
+
+The weight follows from the logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural
+Adaptive Video Streaming with Pensieve (SIGCOMM 2017). Their measure subtracts 2.66 from a chunk's
+quality for each second of stalling. A chunk is 4 s of playback, so 1 s of stalling is a stall ratio
+of 1/4, and the weight of the stall ratio is 4 * 2.66.
+"""
 
 TRANSFER_WEIGHT = 0.1
 """Weight of the other flows' goodput in the gain of a call: 10 % more goodput increases the gain as

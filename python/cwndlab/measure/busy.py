@@ -7,9 +7,10 @@ link; the second packet arrives at a link that has been idle only since the firs
 
 A link counts as busy if it serves a second packet faster than almost all packets on the idle link.
 On a link without a busy state, such as a wire, first and second packets have the same delays, and
-nothing is estimated. A busy state also remains undetected if first packets are sometimes as fast as
-second packets, because the link leaves its idle state very soon after a packet arrives. It remains
-undetected, too, if it lasts longer than the idle time before a pair.
+nothing is estimated. Two kinds of busy state remain undetected. On some links, the arrival of a
+first packet ends the idle state so soon that first packets are sometimes as fast as second packets.
+On other links, the busy state lasts longer than the idle time before a pair, so that first packets
+find the link still busy.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ if TYPE_CHECKING:
 
 FEWEST_PAIRS = 40
 _IDLE_MS = 50.0
-"""A pair is used only if the link was idle for at least this time, in ms, before the pair. The
-value is half of the usual idle time, so that jitter does not exclude pairs."""
+"""A pair of packets is used only if the link was idle for at least this time, in ms, before the
+pair. The sender waits at least twice as long before each pair, so that jitter does not exclude
+pairs."""
 _FASTEST_QUANTILE = 0.02
-"""This quantile of the delays is taken as the shortest delay of the link. The minimum can be too
-short, because a clock or a sending time was wrong, or because other traffic had made the link busy
-before a pair."""
+"""This quantile of the measured delays is taken as the shortest delay, both of the idle link and of
+the busy link. The minimum of the delays can be too short if a clock or a sending time was wrong.
+For the idle link, it can also be too short if other traffic arrived just before a pair: this
+traffic made the link busy, and a busy link serves packets faster."""
 _FASTER_MS = 0.2
 """A smaller difference between two delays, in ms, may be noise of the hosts' timers."""
 _CHANCE = 1e-4
 """Significance level of the test for a busy state: accepted probability of a false detection."""
 _MOSTLY = 0.5
-"""Least share of fast packets among those second packets (of pairs) that arrive within the
-estimated busy time. If the share is lower, no busy state is reported. This limit is below 1,
-because retransmissions on a radio link delay a tenth of the packets or more."""
+"""The second packet of a pair is fast if its delay is clearly shorter than on the idle link. Of the
+second packets that find the link busy according to the estimate, at least this share must be fast.
+If the share is lower, no busy state is reported. The limit is below 1, because retransmissions on a
+radio link delay a tenth of the packets or more."""
 _RESAMPLES = 200
 _BOUNDS_PCT = (2.5, 97.5)
 

@@ -108,8 +108,9 @@ class LightDirection:
     trains: tuple[Train, ...]
     pairs: Pairs
     busy: BusyState | None
-    """Busy state of the link, with the delay in this state, and with the time for which this state
-    lasts after a packet. None if the pairs show no busy state."""
+    """Busy state of the link: for some time after each packet, the link serves packets faster. The
+    value states the delay in this state, and how long after a packet the state lasts. None if the
+    packet pairs show no such state, or if there are too few pairs."""
 
     @classmethod
     def of(

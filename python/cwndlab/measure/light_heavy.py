@@ -45,9 +45,10 @@ FULL_PACKETS = 10
 """Largest number of full-size packets in a train: TCP's initial window (RFC 6928), which is the
 first load of a transfer on an idle link."""
 FIRST_PAYLOAD_BYTES, FIRST_BYTES = 64, 92
-"""Size in bytes of the first packet of each train and of the packets of pairs: the UDP payload,
-and the packet with UDP and IPv4 headers. This is the smallest size of a signed packet, and about
-the size of an ACK. On a slow link, such packets arrive earlier than full-size packets."""
+"""Size in bytes of the first packet of each train, and of both packets of each pair: without
+headers (UDP payload), and with UDP and IPv4 headers. The payload is the smallest that the protocol
+allows. With its headers, the packet is about as long as an ACK. On a slow link, such a short packet
+arrives earlier than a full-size packet."""
 _PIECES_OF_ROUND = 4
 _FIRST_GAPS_MS = (500,) * 5
 _SPREAD_MS = 20
@@ -61,8 +62,9 @@ _LONGEST_TRAIN_MS = 10.0
 packets. Longer trains would load a slow link: while the signal is weak, each train would queue
 behind the previous train."""
 _PAIR_GAPS_MS = (1.0, 100.0)
-"""Shortest and longest gap within a pair, in ms. The gaps are log-uniform, because a link may stay
-busy for a few milliseconds or for many."""
+"""Shortest and longest gap between the two packets of a pair, in ms. A link may stay busy for a few
+milliseconds after a packet, or for many. The gaps are therefore drawn from a log-uniform
+distribution: gaps of 1 to 10 ms are as frequent as gaps of 10 to 100 ms."""
 _FEWEST_PAIRS, _PAIRS_OF_ROUND = 128, 16
 _PROBES = 10
 _FIRST_PROBES = 30
@@ -204,9 +206,11 @@ class LightHeavyRecorder:
         gaps_ns: list[int],
         axis_ms: tuple[int, int] | None,
     ) -> TrainSeries:
-        """Send the trains of a piece of the recording; if `axis_ms` is None, send pairs instead.
+        """Send packet trains, or packet pairs if `axis_ms` is None; return the arrivals.
 
-        Only trains have a place on the time axis of the trace, so pairs need no `axis_ms`.
+        `axis_ms` is the start and the duration, in ms, of an interval on the time axis of the light
+        trace. The trains are placed in this interval. If its duration is 0, the trains do not
+        belong to the trace. Pairs never belong to the trace.
         """
         request = protocol.Trains(
             direction=direction.wire,

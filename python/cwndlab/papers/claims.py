@@ -174,8 +174,9 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Maps factors to the levels of the runs in which the change was made. For these runs, the
-    levels that the claim sets for the same factors do not apply."""
+    """Maps factors to levels. The runs with these levels contain the change. To show the effect of
+    the change, a claim or table is evaluated again on these runs: these levels replace the levels
+    that the claim or table sets for the same factors."""
     among: dict[str, LevelText] = Field(default={})
     """Maps further factors to levels. All compared runs must have these levels: the runs with the
     change, and the runs without the change."""
@@ -214,9 +215,10 @@ class _StudyOfClaims(Model):
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Data directions in which the paper's experiments changed the variant of the sender.
+    """Data directions in which the paper's experiments set the TCP variant at the sender.
 
-    In other directions, a difference between variants is not attributed to the algorithm.
+    In any other direction, the sender's variant did not change. Differences between results in such
+    a direction are therefore not attributed to the variants.
     """
     is_deterministic: bool = False
     """True if nothing in the study is random, so that one run is enough."""
@@ -308,11 +310,12 @@ def _parts(
 
     There is one part for each combination of values in `each`. A part uses only runs with the
     levels in `where`. If `where` of the study and of the entry set the same factor, the entry takes
-    precedence. A factor with the level "any" does not restrict the runs, nor does the factor whose
-    levels are the rows of the part.
+    precedence. A factor with the level "any" does not restrict the runs. The entry's `row_factor`
+    does not restrict them either, because its levels are the rows of a table.
 
     Raises:
-        FieldError: the value is not an expression, or `what` uses a name that is not in `each`.
+        FieldError: the entry's `value` is not an expression, or its `what` uses a name that is not
+            in `each`.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}

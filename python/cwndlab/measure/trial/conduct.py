@@ -4,8 +4,10 @@ The baseline is the algorithm in use today; the challenger is the tested algorit
 each period of the challenger with earlier periods of the baseline. The network may have changed
 since those earlier periods. Therefore, if the guard suspects harm, the trial returns to the
 baseline at once, for the time that the plan states. If the return confirms the harm, the trial
-ends. If not, the challenger continues with the rest of its period. A return is not part of any
-block, so it does not enter the measured change.
+ends. If not, the challenger continues with the rest of its period.
+
+The measured change is computed from blocks: pairs of one period with the baseline and one period
+with the challenger. Returns to the baseline do not affect the measured change.
 """
 
 from __future__ import annotations
@@ -144,10 +146,11 @@ class _Guarded:
     def measured(
         self, step: Step, reference: Sequence[PeriodOutcome], *, is_first: bool
     ) -> Iterator[MeasuredPeriod]:
-        """Measure the period of a step, with the returns to the baseline that are necessary in it.
+        """Measure one period of the trial, with returns to the baseline if harm is suspected.
 
-        Each return is yielded as a period of its own, before the period of the step. If the plan
-        includes returns, the challenger's first period always has at least one return.
+        A return interrupts the period, or follows its end. The generator yields each return as a
+        separate period. The measured period itself is yielded last. If the plan includes returns,
+        the challenger's first period has at least one return, even if no harm is suspected.
         """
         began = _now()
         if step.algorithm == self.prediction.baseline:

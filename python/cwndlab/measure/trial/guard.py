@@ -104,23 +104,26 @@ class Guard:
     ) -> str | None:
         """Describe the harm that a return to the baseline confirms; return None if there is none.
 
-        The tested period `now` is compared with:
+        The tested period `now` is compared with up to three references:
 
-        - the return `back`, with the unchanged limits;
-        - the mean of the return and the earlier baseline periods `before`. If `now` is the first
-          period of the tested algorithm, the limits are unchanged. Otherwise, the limits are
-          loosened by a factor of 1.25;
-        - only if `now` is the first period of the tested algorithm: the earlier baseline periods
-          alone, with limits that are loosened by a factor of 1.25.
+        1. the return `back`;
+        2. the mean of two outcomes: the return, and the median of the earlier baseline periods
+           `before`;
+        3. this median alone, but only if `now` is the tested algorithm's first period.
 
-        There is harm if the tested period is worse by more than a limit in one of the comparisons.
+        There is harm if `now` is worse than a reference by more than a limit (see `Guardrails`).
+        Comparison 1 uses the limits of this guard. Comparison 2 uses the same limits if `now` is
+        the tested algorithm's first period; for later periods, its limits are looser by a factor of
+        1.25. The limits of comparison 3 are always looser by this factor. The first period is
+        judged more strictly than later periods, because a trial that has hardly begun loses little
+        if it ends without need.
+
         Each comparison finds harm that the others miss: the network may have been worse in the
         earlier periods or in the return, and a queue that the tested algorithm left behind may
-        disturb the return. A trial that has hardly begun loses little if it ends without need. For
-        this reason, the first period is judged more strictly than later periods.
+        disturb the return.
 
         If no connection carried enough data during the return, `now` is only compared with the
-        earlier baseline periods, with the unchanged limits.
+        median of the earlier baseline periods, with the limits of this guard.
 
         Args:
             now: outcome of the tested period.
@@ -128,8 +131,8 @@ class Guard:
                 already been interrupted by a return, only the outcome of this earlier return.
             back: outcome of the return to the baseline.
             is_whole: whether the tested period ended as planned. If suspected harm ended the period
-                early, all limits in this function are first loosened by a factor of 1.5, and the
-                25th percentile of the RTT is ignored.
+                early, the limits of all comparisons are loosened by a further factor of 1.5, and
+                the 25th percentile of the RTT is ignored.
             is_first: whether `now` is the first period of the tested algorithm.
         """
         limits = self._limits

@@ -30,8 +30,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Time in seconds for which a new trial waits for the lock. If the previous trial was killed, its
-separate process may hold the lock until it has restored the setting."""
+"""Longest time in seconds for which a new trial waits for the lock, which allows only one trial at
+a time. After a trial was killed, its separate process still holds the lock while it restores the
+setting."""
 
 
 class Switch:

@@ -226,7 +226,7 @@ class Session:
         Args:
             flows: the flows, with application and direction.
             duration_ns: duration of each flow.
-            algorithms: for each flow, of client and server; None means the computer's default.
+            algorithms: per flow, the client's and the server's; None means the computer's default.
             ends_early: function that decides from the senders' states whether to end all flows.
 
         Raises:

@@ -41,9 +41,10 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send datagrams at the requested rate, and return how many were sent.
+    """Send datagrams at the requested rate, and return their number.
 
-    If `send` raises OSError because a buffer is full, the datagram is counted as lost.
+    If `send` raises OSError, for example because a buffer is full, the datagram is not sent again.
+    The returned number nevertheless includes this datagram, so that it counts as lost.
     """
     step_s = request.payload_bytes * 8 / request.bits_per_sec
     began_s = time.monotonic()

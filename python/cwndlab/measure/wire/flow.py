@@ -44,7 +44,8 @@ class AlgorithmMissingError(CwndlabError):
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
     """Set the congestion control of a connection, and return the algorithm now in use.
 
-    If the kernel has no algorithm of this name, use the one loaded by `cwndlab algorithm load`.
+    If the kernel has no algorithm of this name, use cwndlab's version of the algorithm, provided
+    that `cwndlab algorithm load` has loaded it; the kernel's name of this version is different.
 
     Raises:
         AlgorithmMissingError: the algorithm is missing in this kernel, or only root may choose it.

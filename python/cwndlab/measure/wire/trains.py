@@ -54,8 +54,9 @@ def send_trains(
 ) -> int:
     """Send the requested trains, and return how many were sent.
 
-    If `send` raises OSError because of a full buffer, the packet is counted as lost. A late train
-    delays the following trains, so that no gap is shorter than requested.
+    If `send` raises OSError, for example because a buffer is full, the packet is not sent again,
+    and thus counts as lost. A late train delays the following trains, so that no gap is shorter
+    than requested.
     """
     for train, gap_ns in enumerate(request.gaps_ns):
         due_s = time.monotonic() + gap_ns / _NS_PER_S
@@ -82,9 +83,10 @@ class TrainReceiver:
         self._arrivals: dict[tuple[int, int], Arrival] = {}
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Record a packet of a requested train; `side` (client or server) must have signed it.
+        """Record a packet of a requested train.
 
-        Return False if the packet is invalid, was not requested, or is a duplicate.
+        Return False if the packet is not signed by `side` (client or server), was not requested, or
+        is a duplicate.
         """
         head = _HEAD.decode(self._key, side, content)
         if head is None:
