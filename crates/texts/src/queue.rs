@@ -51,9 +51,10 @@ pub struct QueueSize {
 }
 
 /// The size of the queue of a wire in a scenario, on a path with this round-trip time. Returns
-/// `None` if the queue is managed, unlimited, limited in bytes or without a rate. `server_ns` is
-/// the one-way delay between the link and the server; the default size ignores this part of the
-/// round-trip time. `mean_bits_per_sec` returns the mean rate of a trace by the trace's name.
+/// `None` if the queue is managed, unlimited, limited in bytes or without a rate, or if the
+/// round-trip time is 0. `server_ns` is the one-way delay between the link and the server; the
+/// default size is computed from the round-trip time without this delay in both directions.
+/// `mean_bits_per_sec` returns the mean rate of a trace by the trace's name.
 pub fn queue_size(
     stage: &Value,
     rtt_ns: u64,

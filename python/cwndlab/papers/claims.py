@@ -44,8 +44,8 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Argument of a metric of the congestion window: a loss episode (1 is the first), a window in
-    packets, or a time in seconds."""
+    """Argument of a measure of the congestion window. The measure determines the meaning of this
+    argument: a loss episode (1 is the first), a window in packets, or a start time in seconds."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -53,8 +53,9 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Link parameter on which this part of the claim depends. If the parameter is calibrated to the
-    paper, cwndlab's value agrees with the paper by construction."""
+    """Link parameter on which cwndlab's value for this part of the claim depends. If the parameter
+    is calibrated to the paper, cwndlab's value for this part agrees with the paper by
+    construction."""
     is_beside: bool = False
     """True if this part of the claim is only displayed, and does not influence the verdict on the
     claim."""

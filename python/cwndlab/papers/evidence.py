@@ -162,9 +162,10 @@ class ReplacedVariants:
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers for a cell of a paper's table; None if there are no numbers.
+        """Return the source's numbers for a cell of a paper's table; None if there are no numbers.
 
-        For a replaced variant, return the numbers of its replacement.
+        If `replaced_by` maps the variant of the cell to another variant, return the numbers of that
+        other variant.
         """
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))

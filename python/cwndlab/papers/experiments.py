@@ -1,11 +1,12 @@
 """Change one thing in a study, to find out why cwndlab's results differ from a paper's.
 
 An experiment starts from a claim that does not hold. In the runs that test the claim, the
-experiment replaces levels of a factor, or a variant. The values of the claim are computed from the
-changed runs. Each value is tested against the same bounds, at a significance level of 5 %. A value
-*holds* if the test shows that it is within its bounds. A value *fails* if the test shows that it is
-outside its bounds. In all other cases, the value is *undecided*. The *missed* values are those that
-fail without the change. If no value fails without the change, the missed values are those that are
+experiment replaces levels of a factor, or a variant. Each value of the claim is computed twice:
+from the runs without the change, and from the runs with the change. Both results are tested against
+the bounds that the claim sets for the value, at a significance level of 5 %. A value *holds* if the
+test shows that it is within its bounds. A value *fails* if the test shows that it is outside its
+bounds. In all other cases, the value is *undecided*. The *missed* values are those that fail
+without the change. If no value fails without the change, the missed values are those that are
 undecided without the change. The effect of the change is the first of these items that applies:
 
 - the effect is *open* if a missed value was computed from only two to nine repetitions;
@@ -26,7 +27,8 @@ For a table, the cells that the experiment ran are compared with the paper:
 - the change moves the table *the other way* if the mean difference increases by at least a quarter;
 - in all other cases, the change *has no effect*.
 
-A change that moves any table the other way is accepted neither for claims nor for other tables.
+A change that moves any table the other way is rejected as an explanation of any claim and of any
+other table.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,9 +94,11 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The element of `changes` whose value moves farthest towards the bounds of this value.
+        """The element of `changes` to display as an example of the experiment's effect.
 
-        Elements whose field `after` has the verdict *holds* take precedence over all others.
+        Of all elements, this is the one in which the distance between the value and the bounds that
+        the claim sets for the value decreases most from `before` to `after`. However, elements
+        whose field `after` has the verdict *holds* take precedence over all others.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 

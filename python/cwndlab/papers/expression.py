@@ -64,12 +64,15 @@ class Expression:
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return the value of the expression.
+        """Compute the expression separately at each position of the arrays in `values`.
 
-        `values` contains the values of each table cell, as arrays of equal shapes.
+        `values` maps each table cell in the expression to an array of numbers for this cell, for
+        example one number for each bootstrap resample. These arrays and the result have equal
+        shapes.
 
         Raises:
-            ValueError: the expression has several values, or a function has too few arguments.
+            ValueError: the expression, or an operand in it, stands for several table cells that no
+                function combines (such as `reno[3:7]`), or a function gets too few values.
         """
         with np.errstate(all="ignore"):  # undefined results are NaN or infinite
             found = self._values(self._tree, values)

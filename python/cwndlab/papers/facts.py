@@ -84,8 +84,8 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """Parameter of the measure: a window in packets, a loss episode (1 is the first), or a start
-    time in seconds."""
+    """Argument of the measure. The measure determines the meaning of this argument: a window in
+    packets, a loss episode (1 is the first), or a start time in seconds."""
     is_calibrated: bool = False
     """True if the link was calibrated to this number, so that cwndlab's number is not a
     prediction."""

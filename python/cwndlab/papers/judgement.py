@@ -11,8 +11,8 @@ Three verdicts are not results of a test:
 
 - A part is *input* if cwndlab's value agrees by construction. Such a value depends on a calibrated
   link parameter, or on a setting that was chosen because it matches the paper's figures.
-- A part is *not attributable* if it compares variants, but neither the paper nor cwndlab changed
-  the variant of the data's sender. Therefore, no difference can be attributed to the variants.
+- A part is *not attributable* if it compares TCP variants that the data's sender used neither in
+  the paper nor in cwndlab's runs. A difference is attributed only to the variants of the sender.
 - A part is *not run* if the study contains no runs for it.
 
 If settings were chosen to match the figures, each claim has a second verdict, *as printed*, from
@@ -317,9 +317,9 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return a part's numbers, with one row per repetition and one column per cell of the table.
+    """Return the numbers from which a part of a claim is computed; None if a cell has no numbers.
 
-    If the numbers of a cell are missing, return None.
+    Each column is one table cell. Each row is one repetition; the paper counts as one repetition.
     """
     columns = []
     for name in part.value.names:

@@ -1,11 +1,14 @@
 """Infer a paper's network from some columns of its tables, and predict the other columns.
 
-Every variant is simulated on networks that are drawn from the ranges of a plan. The more a
-network's numbers resemble the given columns of the tables, the larger is its weight. The other
-columns are predicted from the networks' numbers for these columns: each number is adjusted
-(`cwndlab.inference.importance`) and has the weight of its network. To test whether the prediction
-is better than chance, the fit is repeated with the names of the variants shuffled in the paper's
-tables.
+Each column belongs to a TCP variant. Every variant is simulated on networks that are drawn from the
+ranges of a plan. The columns from which the network is inferred are the *given* columns. The more a
+network's simulated numbers resemble the given columns, the larger is the weight of the network.
+
+Each number in the other columns is predicted by the weighted median of the simulated numbers for
+its cell, one from each network. Before the median is computed, a regression corrects each simulated
+number for the remaining difference between the given columns and the network's simulated numbers in
+these columns (`cwndlab.inference.importance`). To test whether the predictions are better than
+chance, the fit is repeated with the names of the variants shuffled in the paper's tables.
 """
 
 from __future__ import annotations
@@ -162,9 +165,9 @@ def shuffled_errors(
 ) -> Floats:
     """Return the mean relative errors of fits to tables in which variants' names are permuted.
 
-    Each fit uses one random permutation of the variants for all tables. A variant gets the numbers
-    of the variant to which it is mapped. If that variant has no number in a row, the variant
-    keeps its own number.
+    Each fit uses one random permutation of the variants for all tables. Each variant gets the
+    paper's numbers of the variant to which the permutation maps it. In rows in which the paper has
+    no such number, the variant keeps its own number.
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
@@ -178,9 +181,10 @@ def shuffled_errors(
 
 
 def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
-    """Return the paper's numbers, where each variant has the numbers of `names[variant]`.
+    """Return the paper's numbers, exchanged between the variants as `names` states.
 
-    If `names[variant]` has no number in a row, the variant keeps its own number in this row.
+    Each variant gets the paper's numbers of the variant `names[variant]`. In rows in which the
+    paper has no such number, the variant keeps its own number.
     """
     own = {(each.quantity, each.row, each.column): each for each in numbers}
     found = []

@@ -152,5 +152,6 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
 """Maps the name of each measure of a congestion window to the function that computes it. The second
-argument of each function is `PaperNumber.at`: a window in packets, the number of a loss episode
-(the first is 1), or a start time in seconds."""
+argument of each function is the field `at` of a `PaperNumber` or of a part of a claim. The measure
+determines the meaning of this argument: a window in packets, the number of a loss episode (the
+first is 1), or a start time in seconds. The measure `largest` ignores the argument."""

@@ -88,8 +88,9 @@ def read_plot(
 ) -> list[dict[str, Floats]]:
     """Return cwndlab's values for a plot: for each panel, the values of each variant.
 
-    A distribution has one value per flow. Bars, lines and distributions of totals have one value
-    per run.
+    If `plot.total` is set, each value is the sum over all flows of a run. Otherwise, each value is
+    the mean over all flows of a run if the plot shows bars or lines, and the value of a single flow
+    if the plot shows a distribution.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))

@@ -64,9 +64,10 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
     """Return the bandwidth-delay product and the queue limit in packets of 1500 bytes.
 
-    Return None if the rate of a forward link varies, or if no forward link has a fixed rate. Also
-    return None if there are several flows: they fill the path together, so the data in flight of
-    one flow cannot be compared with the bandwidth-delay product.
+    Return None if the rate of a forward link varies, or if all forward links have unlimited rates.
+    Return None if the path is a cell, a Wi-Fi network or a real network. Also return None if there
+    are several flows: they fill the path together, so the data in flight of one flow cannot be
+    compared with the bandwidth-delay product.
     """
     path = scenario["path"]
     if len(scenario["flows"]) > 1:

@@ -58,9 +58,11 @@ def size_of(
 ) -> QueueSize | None:
     """Return the size of a wired link's queue in packets; None if it has no size in packets.
 
-    A queue has no size in packets if it is managed (AQM), unlimited or limited in bytes, or if the
-    link has no rate. `server_ns` is the one-way delay between the link and the server; the default
-    queue size does not include it.
+    A queue has no size in packets if it is managed (AQM), unlimited or limited in bytes. Also
+    return None if the link has no rate, or if the RTT of the path without queueing is 0.
+
+    `server_ns` is the one-way delay between the link and the server. The default size of the queue
+    is a bandwidth-delay product, which is computed from the RTT without the delay to the server.
     """
     rates = {
         name: mean_rate_bits_per_sec(trace)

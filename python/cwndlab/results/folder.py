@@ -211,8 +211,8 @@ class Folder:
 def is_part(name: str) -> bool:
     """Return whether a file is a numbered part of a table, such as `flows/00003.parquet`.
 
-    Return False for a file such as `networks/history.parquet`, which is not a part of a table: it
-    belongs to other results, which are stored in a subfolder.
+    Return False for a file such as `networks/history.parquet`. This file is not a part of a table
+    of these results: it belongs to separate results, which the subfolder `networks` contains.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")

@@ -43,8 +43,8 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """Maps the name of each file, relative to the folder, to the file's SHA-256."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """Maps each table to the columns that it copies from the table `matrix`, the list of runs.
-    Because of these columns, readers can use the table without any other file."""
+    """Maps each table to those of its columns that are copied from `matrix`, the list of runs.
+    Because of the copied columns, readers of a table do not need the file of `matrix`."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 

@@ -69,9 +69,9 @@ def schema_text(of: Literal["study", "users"]) -> str:
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
     """Return the definitions of the models (`own`) and of links (from the Rust core).
 
-    The function changes the definitions of the models. If the key `kind` of a table has no
-    description, the table's description is added to this key. The key `application` may be either a
-    table or a string, such as `"bulk"`.
+    The function changes the definitions of the models in two ways. If the key `kind` of a table has
+    no description, the function adds the table's description to this key. As the value of the key
+    `application`, the function permits not only a table, but also a string, such as `"bulk"`.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():

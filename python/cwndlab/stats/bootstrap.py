@@ -97,10 +97,14 @@ def interval_of_means(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return a statistic of the means over runs, with its BCa interval.
+    """Return a statistic that depends only on means over runs, with its BCa interval.
 
-    Time and memory of the bootstrap increase with the square of the number of runs. Therefore,
-    5,000 or more runs are divided into 500 groups, and the means of the groups are resampled.
+    `values` has one row for each run, and one or more columns. `statistic` is computed from the
+    mean of each column over the runs: for example, the ratio of the means of two columns.
+
+    Time and memory of the jackknife, which the BCa interval needs, increase with the square of the
+    number of runs. Therefore, 5,000 or more runs are divided into 500 groups, and the mean of each
+    group is used like the values of a single run.
     """
     runs = np.asarray(values, dtype=np.float64)
     if runs.ndim == 0 or len(runs) < _MANY_RUNS:
@@ -159,7 +163,9 @@ def _bca_probabilities(
 ) -> tuple[float, float]:
     """Return the probabilities of the two quantiles of `resampled` that bound the interval.
 
-    The BCa formula is from Efron (1987); the wider tails are from Hesterberg (2015).
+    The formula is Efron's BCa formula (1987), with one change that Hesterberg (2015) proposes: the
+    normal quantile is replaced by a larger number, which depends on the number of runs. Without
+    this change, the interval would be too narrow for few runs.
     """
     below = np.count_nonzero(resampled < estimate)
     ties = np.count_nonzero(resampled == estimate)

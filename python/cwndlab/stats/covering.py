@@ -1,18 +1,20 @@
 """Compute intervals whose coverage is nearly nominal, even for ten runs with skewed values.
 
-The coverage was simulated for 10 to 40 runs with skewed values (a radio channel that varies by half
-of its mean). The BCa interval of a mean, or of a ratio of means, covers the true value in 91 to
-94 % of the simulations instead of 95 %. Student's t interval covers the true value in 91 to 95 %.
-Usually, the two intervals miss the true value on different sides. Their hull, the smallest interval
-that contains both, has a coverage of 93 to 97 %. The hull is 6 to 9 % wider than the BCa interval,
-and 8 to 12 % wider than Student's t interval. The coverage of the bootstrap-t interval is similar
-to that of the hull, but the bootstrap-t interval is unbounded if the two algorithms have equal
-values in most pairs of runs.
+The coverage was simulated for studies of 10 to 40 runs. The values of the runs were skewed, like
+values that are proportional to the rate of a radio channel. From run to run, this rate varied with
+a standard deviation of half of its mean. The BCa interval of a mean, or of a ratio of means, covers
+the true value in 91 to 94 % of the simulated studies instead of 95 %. Student's t interval covers
+the true value in 91 to 95 %. Usually, the two intervals miss the true value on different sides.
+Their hull, the smallest interval that contains both, has a coverage of 93 to 97 %. The hull is 6 to
+9 % wider than the BCa interval, and 8 to 12 % wider than Student's t interval. The coverage of the
+bootstrap-t interval is similar to that of the hull, but the bootstrap-t interval is unbounded if
+the two algorithms have equal values in most pairs of runs.
 
 Completion times are compared by the ratio of their geometric means. The interval of this ratio is
-Student's t interval on a logarithmic scale. For 6 or more runs, this interval has a coverage of 94
-to 96 %, however skewed the completion times are. `tests/python/stats/test_coverage.py` tests the
-hull and the interval of geometric means by simulation.
+Student's t interval on a logarithmic scale. For 6 or more runs, this interval had a coverage of 94
+to 96 % in all simulations, even if the completion times were very skewed.
+`tests/python/stats/test_coverage.py` tests the hull and the interval of geometric means by
+simulation.
 """
 
 import math

@@ -2,8 +2,9 @@
 
 Runs with equal seeds have equal channels, so run i of the first algorithm is compared with run i of
 the second algorithm. A difference is a fraction of the second algorithm's mean: a reader can judge
-"2 % less" without knowing which values are usual. A difference is negligible if its 90 % interval
-lies within plus or minus the smallest effect (by default 5 %).
+"2 % less" without knowing which values are usual. The smallest effect e (by default 5 %) is the
+smallest difference that counts as relevant. A difference is negligible if its 90 % interval lies
+between -e and +e.
 """
 
 import math
@@ -51,7 +52,8 @@ class Difference:
     paired simulated runs vary so little that d is very large even for irrelevant differences.
 
     `is_negligible` is the outcome of two one-sided tests at 5 %. It is true if the 90 % interval of
-    `relative` lies within plus or minus the smallest effect.
+    the relative difference lies between -e and +e. The number e is the smallest effect that counts
+    as relevant (`smallest_effect` in `compare_pairs`).
     """
 
     relative: Interval

@@ -343,10 +343,10 @@ def _loss(loss: PathPart) -> str:
 
 
 def describe_flows(scenario: si.Scenario) -> list[Fact]:
-    """Describe each group of flows with equal settings.
+    """Return one `Fact` for each group of flows with equal settings.
 
-    If the study has a rotation of algorithms, the last `Fact` lists the algorithms of the runs that
-    precede each measured run.
+    If the study sets the key `rotation`, each measured run is preceded by runs that are not
+    measured. One more `Fact`, at the end, lists the algorithms of these preceding runs.
     """
     counted: dict[str, int] = {}
     for flow in scenario.flows:

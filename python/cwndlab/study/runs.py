@@ -1,8 +1,8 @@
-"""Create the runs of a study, with their seeds and keys.
+"""Create the runs of a study, each with its seed and with the key that identifies its result.
 
 A study may have too many runs to keep all scenarios in memory. Therefore, each scenario is created
-only when it is needed. The runs of a combination of levels (cell) differ only in a few numbers,
-which are inserted into the JSON text of the cell.
+only when it is needed. The scenarios of one cell (a combination of factor levels) differ only in a
+few numbers, which are inserted into the JSON text of the cell.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class TableCell:
     is_best: bool = False
     """True if the algorithm is better than all others by at least the smallest relevant effect."""
     of_runs: str = ""
-    """Text such as "4 of 10 runs" if only some completed a transfer or response; else empty."""
+    """Text such as "4 of 10 runs" if only some runs completed a transfer or response; or empty."""
 
     @property
     def text(self) -> str:
@@ -166,10 +166,11 @@ def _cell(comparison: Comparison, contestant: str, column: str, best: str | None
 
 
 def _share_of_runs(comparison: Comparison, contestant: str, column: str) -> str:
-    """Return how many runs completed a transfer or response, as text such as "4 of 10 runs".
+    """Return how many runs have a value in `column`, as text such as "4 of 10 runs".
 
-    The text is empty if all runs completed one, or if no run did. It is also empty if `_COMPLETED`
-    does not contain the column.
+    A run has no value, for example, if it completed no transfer. The text is empty if all runs have
+    a value, or if none has one. It is also empty if `column` is not in `_COMPLETED`, the list of
+    those columns in which the values of some runs may be missing.
     """
     completed = comparison.finite(contestant, column).size
     made = sum(run is not None for run in comparison.runs[contestant])

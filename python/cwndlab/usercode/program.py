@@ -1,8 +1,8 @@
-"""Convert an algorithm's C file into translation units, which need no other file.
+"""Convert an algorithm's C file into a program: translation units that include no other file.
 
-A translation unit is the preprocessed C text. Therefore, a program can be sent to another machine,
-and its hash covers its complete source text. The compiler's messages still name the lines of the
-user's file.
+A translation unit is preprocessed C text, which already contains the text of all included files.
+Therefore, a program can be sent to another machine, and the hash of a program covers its complete
+source text. The compiler's messages still name the lines of the user's file.
 """
 
 from __future__ import annotations

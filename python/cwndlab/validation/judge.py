@@ -78,7 +78,10 @@ class Pair:
 
     @property
     def common(self) -> float:
-        """Fraction of all values that lie in both ranges: the simulator's and the kernel's."""
+        """Fraction of all values that lie in both ranges: the simulator's and the kernel's.
+
+        A range extends from the smallest to the largest value.
+        """
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)
@@ -110,9 +113,10 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Fraction of runs whose values lie in both ranges: the simulator's and the kernel's.
+        """The smaller of two fractions of runs, for goodput and for median RTT.
 
-        The result is the smaller of two fractions: the one for goodput and the one for RTT.
+        Each is the fraction of all runs (of simulator and kernel together) whose value lies in two
+        ranges: the range of the simulator's values, and the range of the kernel's values.
         """
         return min(self.pairs[name].common for name in _BOUNDS)
 

@@ -37,8 +37,9 @@ def text_of(form: Mapping[str, Any]) -> str:
     of each varied key to a list of values, and `flow` is a list of tables.
 
     Raises:
-        CwndlabError: a value has the wrong type, a key needs a table, or a form with the key `toml`
-            contains another key.
+        CwndlabError: a value has the wrong type or is too long; a factor has no values; a key is
+            the name of a table that a form can contain only as TOML text; or a form with the key
+            `toml` contains another key.
     """
     if "toml" not in form:
         return write_toml(_document(form))
