@@ -75,8 +75,8 @@ class MeasuredFlow:
 
         iperf3 reports this minimum. A smoothed sample is an average over many packets. If most of
         these packets waited in a queue, even the smallest average is longer than the round-trip
-        time of the path. For a probe, the value is always False: after a pause, a probe first sends
-        slowly and causes no queue. The smallest average is therefore not too long.
+        time of the path. A probe also sends slowly for some seconds, in which there is no queue.
+        Its shortest smoothed round-trip time is therefore that of the path, and the value is False.
         """
         if self.probe is not None:
             return False

@@ -111,7 +111,7 @@ def change_of(
 
 
 def verdict_of(change: MeasuredChange | None) -> Verdict:
-    """Judge whether the challenger is better than the baseline.
+    """Judge the prediction that the challenger is better than the baseline.
 
     The verdict depends on the 95 % interval of the change. If the whole interval lies below `ZONE`,
     the prediction is *refuted*: the change is a loss or a negligible gain. If it is not refuted and

@@ -171,9 +171,10 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability that `fast` or more pairs have a fast second packet by chance alone.
+    """Return the probability that chance alone makes `fast` or more second packets fast.
 
-    The link is assumed to have no busy state. The method is Fisher's exact test (one-sided).
+    In a busy state, a link delays second packets less. Here, it is assumed to have no such state.
+    The method is Fisher's exact test (one-sided).
 
     Args:
         fast: number of pairs whose second packet was fast.
