@@ -104,7 +104,7 @@ class PaperFit:
 
     @property
     def error_of_mean(self) -> float:
-        """Mean relative error if the mean of its table (`grand_mean`) predicted each number."""
+        """Mean relative error if each number were predicted to be its metric's `grand_mean`."""
         return float(np.mean([each.error_of_mean for each in self.predicted]))
 
 
