@@ -171,10 +171,11 @@ def _estimate(pairs: Pairs, limit_ms: float) -> tuple[float, float] | None:
 
 
 def _chance(fast: int, seconds: int, fast_idle: int, idle: int) -> float:
-    """Return the probability that chance alone makes `fast` or more second packets fast.
+    """Return how probable so many fast second packets are if the link has no busy state.
 
-    In a busy state, a link delays second packets less. Here, it is assumed to have no such state.
-    The method is Fisher's exact test (one-sided).
+    Of a pair of packets, the second may find the link in a busy state and therefore be fast. If
+    there is no such state, second packets are fast as often as packets that find the link idle. The
+    method is Fisher's exact test (one-sided).
 
     Args:
         fast: number of pairs whose second packet was fast.

@@ -76,8 +76,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session during whose turn this session may measure: its own `id`, or the `id` of
-    an older session that runs in parallel with this session."""
+    """`id` of a session. This session may measure whenever it is that session's turn. By default, it
+    is this session's own `id`; a client that has an older session may use that session's turns."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None
