@@ -76,8 +76,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of a session. This session may measure whenever it is that session's turn. By default, it
-    is this session's own `id`; a client that has an older session may use that session's turns."""
+    """`id` of a session. This session may measure whenever it is that session's turn. By default,
+    this is its own `id`; a client that has an older session may use that session's turns."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None
