@@ -228,9 +228,12 @@ class Posterior:
         return float(np.median(np.nan_to_num(distances, nan=np.inf)))
 
     def _near(self, members: Sequence[Member]) -> Floats:
-        """Draw some of the simulations near the measurement, and return their statistics.
+        """Return the statistics of randomly drawn simulations near the measurement.
 
-        The probability that a simulation is drawn is proportional to the weight of its link.
+        Each simulation used one link of a family in `members`. The probability of drawing a
+        simulation is proportional to a product: the weight of this link, multiplied by the
+        probability of the link's family. A simulation that is drawn several times is returned once.
+        If `members` is empty, return `replicates`.
         """
         if not members:
             return self.replicates

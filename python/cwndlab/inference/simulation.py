@@ -133,7 +133,10 @@ class Simulation:
 
 
 def _written(probe: Probe) -> dict[str, Any]:
-    """Return the schedule of a probe as a study contains it."""
+    """Return the table `application` that describes a probe in a study.
+
+    Each quantity in this table is text with a unit, such as `5 ns`.
+    """
     times = ("bulk_for", "pause", "doubling")
     return {
         "kind": "probe",

@@ -92,7 +92,7 @@ class Pairs:
 
     @classmethod
     def joined(cls, some: Sequence[Pairs]) -> Pairs:
-        """Join the pairs of several sequences of packets."""
+        """Return one `Pairs` object with the packet pairs of all objects in `some`."""
         parts = [np.stack([each.gap_ms, each.first_ms, each.second_ms]) for each in some]
         return cls(*np.concatenate([np.empty((3, 0)), *parts], axis=1))
 

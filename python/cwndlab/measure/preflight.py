@@ -257,8 +257,8 @@ def _of_direction(
     found = []
     default = facts[end].get("default_algorithm")
     algorithms = sorted({sender.algorithm for sender in senders if sender.algorithm})
-    runs = ", ".join(algorithms) if algorithms else f"its default, {default}"
-    found.append(PathFinding("note", f"{name}: the {end} sends data and uses {runs}"))
+    runs = ", ".join(algorithms) if algorithms else f"the {end}'s default, {default}"
+    found.append(PathFinding("note", f"{name}: the {end} sends data (congestion control: {runs})"))
     if any(not sender.is_named for sender in senders):
         found.append(
             PathFinding(

@@ -151,8 +151,8 @@ def warnings_of(recording: Recording) -> Iterator[str]:
         if not light.has_enough_pairs:
             yield (
                 f"too few pairs of packets arrived on the {name}, so it is unknown whether the "
-                "link delivers the second packet of a pair faster; light_after and busy_delay "
-                "keep their defaults; record for a longer time"
+                "link delivers the second packet of a pair faster than the first; light_after and "
+                "busy_delay keep their defaults; record for a longer time"
             )
 
 

@@ -102,7 +102,11 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Map each C file's name in results to the file's reference in a study, such as `./my_cc.c`."""
+    """Return a dictionary of the C files to which a study refers.
+
+    Each value is a reference to a C file, copied from the study, such as `./my_cc.c`. The key is
+    the name under which results list the algorithm in this file, such as `my_cc`.
+    """
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 

@@ -104,8 +104,8 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     # Both ends have the same clock, so the measured offset must be within its uncertainty.
     assert abs(found.facts["clock_offset_ms"]) <= found.facts["clock_uncertainty_ms"] + 0.001
     text = "\n".join(found.lines())
-    assert "downlink: the server sends data and uses reno" in text
-    assert "uplink: the client sends data and uses reno" in text
+    assert "downlink: the server sends data (congestion control: reno)" in text
+    assert "uplink: the client sends data (congestion control: reno)" in text
     assert "no proxy detected" in text
     (interface,) = (row for row in found.rows() if row["end"] == "interface")
     assert (interface["client"], interface["server"]) == ("lo", "lo")

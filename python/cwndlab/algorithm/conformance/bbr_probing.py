@@ -117,7 +117,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(UP)
     run.require_limited(stay.begin_s)
     rounds = run.rounds(stay.begin_s, stay.end_s)
-    yield within("round trips in ProbeBW_UP until the run ends", rounds, 40, 200, digits=0)
+    yield within("number of round trips in the first ProbeBW_UP", rounds, 40, 200, digits=0)
     yield follows("ProbeBW_UP does not end", run.next_phase(stay), "")
     limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
     run = bench.run("4.9 s", application=limited)
