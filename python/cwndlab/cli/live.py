@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,17 @@ def live_command(  # noqa: PLR0913  one argument per option
         matrix = runs_via(loaded.matrix) if live.via is not None else loaded.matrix
         print_rows(status_rows(matrix.runs, folder), "table")
         return
+    if is_probe and results is None:
+        folder = unused(folder)  # a probe is measured anew, whatever was measured before
     measure(loaded, folder, live)
     if is_probe:
         say(f"  {command_line('cwndlab', 'link', 'fit', folder)} infers the link")
+
+
+def unused(folder: Path) -> Path:
+    """Return `folder` or, if it exists, a folder with its name and the first unused number."""
+    numbers = itertools.count(2)
+    found = folder
+    while found.exists():
+        found = folder.with_name(f"{folder.name}-{next(numbers)}")
+    return found

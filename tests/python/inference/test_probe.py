@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import cwndlab as cw
 from cwndlab.api.fitting import measured_flow, measured_flows
+from cwndlab.cli.live import live_command, unused
 from cwndlab.errors import MeasurementError
-from cwndlab.inference.fitting import fit_flow
+from cwndlab.inference.fitting import PROBE_INTERVAL_S, PROBE_S, fit_flow
 from cwndlab.inference.probe import bulk_samples, of_ramp
 from cwndlab.schema.application import STANDARD_PROBE
+from cwndlab.study.definition import StudyDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +67,33 @@ def test_all_probes_of_a_folder_are_used_together(tmp_path: Path) -> None:
     bulk = cw.Study(link=LINK, algorithm=["cubic", "reno"], duration="10 s").run(tmp_path / "bulk")
     with pytest.raises(MeasurementError, match="contains 2 runs"):
         measured_flows(bulk)
+
+
+def test_the_packaged_study_measures_the_probe_that_predictions_assume() -> None:
+    with as_file(files("cwndlab").joinpath("data", "probe.toml")) as path:
+        (run,) = StudyDefinition.load(path, is_live=True).matrix.runs
+    (flow,) = run.scenario.flows
+    assert flow.application == STANDARD_PROBE
+    assert flow.sender.algorithm == "cubic"
+    assert run.scenario.duration_ns == PROBE_S * 1e9
+    assert run.scenario.record.sample_interval_ns == PROBE_INTERVAL_S * 1e9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [([], "name a STUDY"), (["mine.toml", "--probe"], "takes no STUDY")]
+)
+def test_live_measures_either_a_study_or_a_probe(arguments: list[str], said: str) -> None:
+    found = CliRunner().invoke(live_command, [*arguments, "--server", "127.0.0.1"])
+    assert found.exit_code == 2
+    assert said in found.output
+
+
+def test_every_probe_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    first = tmp_path / "probe-live"
+    for name in ("probe-live", "probe-live-2", "probe-live-3"):
+        folder = unused(first)
+        assert folder.name == name
+        folder.mkdir()
 
 
 def test_a_probe_without_a_ramp_has_no_statistics_of_light_load(tmp_path: Path) -> None:
