@@ -31,6 +31,7 @@ from cwndlab.errors import MeasurementError
 from cwndlab.inference import importance, wires
 from cwndlab.inference.fitting import PROBE_INTERVAL_S, PROBE_S, fit_flow
 from cwndlab.inference.measurement import MeasuredFlow
+from cwndlab.inference.probe import Ramp
 from cwndlab.inference.simulation import Simulation
 from cwndlab.inference.summaries import summarize
 from cwndlab.judge.decision import ZONE, GainsAndCosts, decide_runs
@@ -70,7 +71,8 @@ def measure(
 ) -> MeasuredFlow:
     """Simulate one flow over a link, and return the flow as a measurement."""
     interval_s = 1.0 if probe is None else PROBE_INTERVAL_S
-    simulation = Simulation(duration_s, 1, interval_s, probe)
+    ramp = None if probe is None else Ramp(probe, 0)
+    simulation = Simulation(duration_s, 1, interval_s, ramp)
     (flow,) = simulation.flows([(Link(settings), None, number)], algorithm)  # type: ignore[list-item]
     if flow is None:
         msg = "the flow never began"

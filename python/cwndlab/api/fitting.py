@@ -36,7 +36,7 @@ _STATES = {"established", "open", DISORDER}
 
 
 def fit(
-    results: Results | str | Path,
+    results: Results | str | Path | Sequence[Results | str | Path],
     *,
     run: str | Sequence[str] | None = None,
     family: str = "any",
@@ -56,9 +56,10 @@ def fit(
 
     Args:
         results: imported, measured or simulated results, their folder, or a file with one flow:
-            JSON output of iperf3, a log of `ss -tin`, a packet capture or a table.
+            JSON output of iperf3, a log of `ss -tin`, a packet capture or a table. A list contains
+            several of these, measured on the same path.
         run: key of the run, or keys of several runs on the same path. None is allowed if the
-            results contain only one run.
+            results contain only one run, or only probes of one path, which are all used.
         family: links to try: `wire` for wired links, `cell`, `wifi`, or `any` for all of these.
         seed: random seed.
         jobs: number of parallel simulations. If None, one simulation per processor core.
@@ -69,9 +70,8 @@ def fit(
         MeasurementError: the link cannot be inferred from the run; the message names the reason.
         ResultsError: the folder contains no results.
     """
-    opened = results if isinstance(results, Results) else checked_path(results)
     return fit_flow(
-        measured_flows(opened, run),
+        measured_flows(results, run),
         jobs=checked_jobs(jobs) or available_cores(),
         kind=family,
         seed=seed,
@@ -80,12 +80,14 @@ def fit(
 
 
 def measured_flows(
-    results: Results | str | Path, run: str | Sequence[str] | None = None
+    results: Results | str | Path | Sequence[Results | str | Path],
+    run: str | Sequence[str] | None = None,
 ) -> list[MeasuredFlow]:
     """Return the bulk flows of the given runs, one flow for each run.
 
     Args:
-        results: results, a folder of results, or a measurement file with a single large flow.
+        results: results, a folder of results, a measurement file with a single large flow, or a
+            list of these.
         run: key of a run, or a list of keys; each run must have exactly one flow. If None, the
             results must contain exactly one run, or only runs of probes, which are all used. For a
             measurement file, `run` is ignored.
@@ -95,7 +97,10 @@ def measured_flows(
             the results contain several runs.
         ResultsError: the folder contains no results.
     """
-    if not isinstance(results, Results) and Path(results).is_file():
+    if isinstance(results, list | tuple):
+        return [flow for each in results for flow in measured_flows(each, run)]
+    results = results if isinstance(results, Results) else checked_path(results)
+    if not isinstance(results, Results) and results.is_file():
         flows = large_flows(flows_of_file(Path(results)))
         if len(flows) > 1:
             msg = f"{results}: {len(flows)} flows share the link; measure a single flow"
@@ -254,6 +259,9 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
             f"for example with --run {keys[0]}"
         )
         raise MeasurementError(msg)
+    if not keys:
+        msg = f"{results.path} contains no finished run; measure again"
+        raise MeasurementError(msg)
     chosen = keys[0] if run is None else run
     if chosen not in keys:
         msg = f"{results.path} contains no run {chosen}; its first runs are {', '.join(keys[:5])}"
@@ -282,10 +290,16 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _probes_of(results: Results) -> list[str]:
-    """Return the keys of all runs if the flow of each run is a probe; otherwise, an empty list."""
+    """Return the keys of all runs if all are probes of one path; otherwise, an empty list.
+
+    Such runs differ at most in their algorithm and in their repetition.
+    """
     flows = results.flows()
-    is_probe = "application" in flows.columns and (flows["application"] == _PROBE).all()
-    return flows["run"].unique(maintain_order=True).to_list() if is_probe else []
+    if results.imported is not None or flows.is_empty():
+        return []
+    is_one_path = set(results.study.columns) <= {"algorithm"} and flows["direction"].n_unique() == 1
+    is_probe = (flows["application"] == _PROBE).all()
+    return flows["run"].unique(maintain_order=True).to_list() if is_one_path and is_probe else []
 
 
 def _schedule_of(results: Results, row: Mapping[str, Any]) -> Probe | None:
@@ -293,9 +307,8 @@ def _schedule_of(results: Results, row: Mapping[str, Any]) -> Probe | None:
     if row.get("application") != _PROBE:
         return None
     for cell in results.study.cells:
-        if all(
-            row.get(f"factor_{name}", row[name]) == label for name, label in cell.labels.items()
-        ):
+        labels = {name: str(row.get(f"factor_{name}", row[name])) for name in cell.labels}
+        if all(labels[name] == str(label) for name, label in cell.labels.items()):
             application = cell.resolved.scenario.flows[row["flow"]].application
             return application if isinstance(application, Probe) else None
     return None

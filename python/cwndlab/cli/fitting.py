@@ -38,14 +38,15 @@ _HARDLY_KNOWN = 0.3
 
 
 @click.command("fit")
-@click.argument("results", type=UserPath())
+@click.argument("results", type=UserPath(), nargs=-1, required=True)
 @click.option(
     "--run",
     "runs",
     metavar="KEY",
     multiple=True,
     help=(
-        "Key of the run from which to infer the link; required if RESULTS contains several runs. "
+        "Key of the run from which to infer the link; required if RESULTS contains several runs, "
+        "unless all of them are probes of one path. "
         "To infer one link from several runs over the same path, repeat this option."
     ),
 )
@@ -67,7 +68,7 @@ _HARDLY_KNOWN = 0.3
 @jobs_option
 @format_option
 def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
-    results: Path,
+    results: tuple[Path, ...],
     runs: tuple[str, ...],
     family: str,
     out: Path,
@@ -78,7 +79,7 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
     """Infer the link from a measurement with one algorithm.
 
     RESULTS is a folder of results, or a file with one flow: the JSON output of iperf3, or a log of
-    ss -tin.
+    ss -tin. Several RESULTS must have been measured on the same path.
 
     \b
       cwndlab import measured --pattern "{algorithm}.json"
@@ -93,7 +94,7 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
     command above can recommend an algorithm that was not measured.
     """  # noqa: D301  \b marks lines that click must not rewrap
     found = fitted(results, runs, family, seed, jobs)
-    write_links(found, f"Links fitted to {results}", out)
+    write_links(found, f"Links fitted to {', '.join(map(str, results))}", out)
     predictions = found.predict(CANDIDATES)
     if output_format == "json":
         print_text(json.dumps(_document(found, predictions), indent=2))
@@ -107,7 +108,9 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
     say(f"  {command_line('cwndlab', 'advise', '--users', out)} recommends an algorithm")
 
 
-def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: int | None) -> Fit:
+def fitted(
+    results: tuple[Path, ...], runs: tuple[str, ...], family: str, seed: int, jobs: int | None
+) -> Fit:
     """Fit links to measured runs, and show the progress of the simulations.
 
     Raises:
@@ -127,7 +130,7 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
         )
     if found.check.is_refused:
         msg = (
-            f"{results}: no simulated link resembles this measurement: {found.check.worst} is "
+            f"{results[0]}: no simulated link resembles this measurement: {found.check.worst} is "
             f"{_side(found)} than in the most similar simulations; measure again, without a proxy, "
             "a pause or a change of network"
         )
@@ -147,7 +150,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
     """
     out = Path(f"fitted-{measurements.resolve().stem}.toml")
     if not measurements.is_file() or len(large_flows(flows := flows_of_file(measurements))) == 1:
-        found = fitted(measurements, (), "any", 1, jobs)
+        found = fitted((measurements,), (), "any", 1, jobs)
         if output_format == "table":
             say_fit(found, output_format)
         write_links(found, f"Links fitted to {measurements}", out)

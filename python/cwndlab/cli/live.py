@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.api.results import open_results
 from cwndlab.backends.live import senders_of
 from cwndlab.cli.live_options import LiveOptions, live_options, server_options
 from cwndlab.cli.options import results_option
@@ -15,6 +16,7 @@ from cwndlab.cli.output import command_line, format_option, print_rows, prose, s
 from cwndlab.cli.received_code import load_study, trust_option
 from cwndlab.cli.studies import measure
 from cwndlab.cli.value_types import RATE, UserPath
+from cwndlab.errors import ResultsError
 from cwndlab.measure.iperf3 import runs_via
 from cwndlab.measure.preflight import look, measure_datagrams
 from cwndlab.measure.status import status_rows
@@ -122,9 +124,16 @@ def live_command(  # noqa: PLR0913  one argument per option
 
 
 def unused(folder: Path) -> Path:
-    """Return `folder` or, if it exists, a folder with its name and the first unused number."""
+    """Return `folder` or, if it contains a finished run, one with its name and the next number."""
     numbers = itertools.count(2)
     found = folder
-    while found.exists():
+    while _has_run(found):
         found = folder.with_name(f"{folder.name}-{next(numbers)}")
     return found
+
+
+def _has_run(folder: Path) -> bool:
+    try:
+        return not open_results(folder).flows().is_empty()
+    except ResultsError:
+        return False

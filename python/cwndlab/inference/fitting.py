@@ -12,7 +12,9 @@ from cwndlab.errors import MeasurementError
 from cwndlab.inference.choice import ROUNDS, choose, points_of
 from cwndlab.inference.families import families
 from cwndlab.inference.importance import adjusted_values, adjusting_features
+from cwndlab.inference.measurement import LONGEST_S
 from cwndlab.inference.posterior import LEVEL, Check, Member, Posterior, Prediction
+from cwndlab.inference.probe import Ramp
 from cwndlab.inference.simulation import Simulation
 from cwndlab.schema.application import STANDARD_PROBE
 
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from cwndlab.inference.simulation import PlacedPoint
     from cwndlab.stats.bootstrap import Floats
 
-LONGEST_S = 120.0
-"""Longest simulated duration in s; the part of a measurement after this time is ignored."""
 PROBE_S, PROBE_INTERVAL_S = 30.0, 0.1
 """Duration of the probe of `cwndlab live --probe`, and the time between its samples."""
 REPLICATES = 100
@@ -88,7 +88,9 @@ class Fit:
     posterior: Posterior
     check: Check
     simulation: Simulation
-    _kept: dict[str, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
+    _kept: dict[tuple[str, Simulation], tuple[Floats, Floats, Floats]] = field(
+        default_factory=dict, repr=False
+    )
 
     @property
     def duration_s(self) -> float:
@@ -126,25 +128,31 @@ class Fit:
             bases.append(base)
         return Outcomes(goodput, delay, np.fmin.reduce(bases))
 
-    def _simulated(self, algorithm: str) -> tuple[Floats, Floats, Floats]:
+    def _simulated(
+        self, algorithm: str, simulation: Simulation | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         """Simulate the algorithm alone on each of `REPLICATES` links; return its results.
+
+        By default, a bulk flow that lasts as long as the measurement is simulated.
 
         The results are the goodput in Mbit/s, the 95th percentile of the queueing delay in ms, and
         the minimum round-trip time in ms. They are NaN for a failed simulation.
         """
-        if algorithm not in self._kept:
+        simulation = simulation or self.simulation
+        kept = algorithm, simulation
+        if kept not in self._kept:
             draws: list[PlacedPoint] = [
                 (family, point, _FIRST_OF_PREDICTIONS + n)
                 for n, (family, point) in enumerate(self.draw(REPLICATES))
             ]
             goodput, delay, base = np.full((3, len(draws)), np.nan)
-            for n, flow in enumerate(self.simulation.flows(draws, algorithm)):
+            for n, flow in enumerate(simulation.flows(draws, algorithm)):
                 if flow is not None and flow.row.get("rtt_p95_ms") is not None:
                     goodput[n] = flow.row["goodput_mbit_s"]
                     base[n] = flow.row["rtt_base_ms"]
                     delay[n] = flow.row["rtt_p95_ms"] - base[n]
-            self._kept[algorithm] = goodput, delay, base
-        return self._kept[algorithm]
+            self._kept[kept] = goodput, delay, base
+        return self._kept[kept]
 
     def probed(self, names: Sequence[str]) -> Floats | None:
         """Simulate a probe on each of `REPLICATES` links; return a row for each statistic.
@@ -154,7 +162,8 @@ class Fit:
         """
         if any(flow.probe is not None for flow in self.flows):
             return None
-        probing = Simulation(PROBE_S, self.simulation.jobs, PROBE_INTERVAL_S, STANDARD_PROBE)
+        ramp = Ramp.of(STANDARD_PROBE, self.flows[0].row["goodput_mbit_s"], PROBE_S)
+        probing = Simulation(PROBE_S, self.simulation.jobs, PROBE_INTERVAL_S, ramp)
         draws: list[PlacedPoint] = [
             (family, point, _FIRST_OF_PREDICTIONS + n)
             for n, (family, point) in enumerate(self.draw(REPLICATES))
@@ -182,7 +191,10 @@ class Fit:
         measured.
         """
         flow = self.flows[0]
-        own_goodput, own_delay, _ = self._simulated(flow.algorithm)
+        probing = None
+        if (ramp := flow.ramp) is not None:
+            probing = replace(self.simulation, duration_s=_simulated_s(flow), ramp=ramp)
+        own_goodput, own_delay, _ = self._simulated(flow.algorithm, probing)
         goodput = goodput * flow.row["goodput_mbit_s"] / np.maximum(own_goodput, _LEAST_MBIT_S)
         if flow.row.get("rtt_p95_ms") and not flow.is_smoothed:
             measured_ms = flow.row["rtt_p95_ms"] - flow.row["rtt_base_ms"]
@@ -260,14 +272,14 @@ def fit_flow(
     names = [
         [key.split("/")[-1] for key in measured if _owner(key) == n] for n in range(len(flows))
     ]
-    simulation = Simulation(min(max(each.duration_s for each in flows), LONGEST_S), jobs)
+    simulation = Simulation(max(_simulated_s(each) for each in flows), jobs)
     members = _families(flows, kind)
     done = 0
 
     def simulate(draws: list[PlacedPoint]) -> Floats:
         nonlocal done
         parts = [
-            Simulation(min(each.duration_s, LONGEST_S), jobs, each.interval_s, each.probe).numbers(
+            Simulation(_simulated_s(each), jobs, each.interval_s, each.ramp).numbers(
                 draws, each.algorithm, own, each.fastest_mbit_s
             )
             for each, own in zip(flows, names, strict=True)
@@ -321,6 +333,11 @@ def _families(flows: Sequence[MeasuredFlow], kind: str) -> list[Family]:
     known = [each for each in flows if each.row.get("rtt_base_ms")]
     shortest = min(known, key=lambda each: float(each.row["rtt_base_ms"]))
     return families(goodput, shortest.row["rtt_base_ms"], kind, is_smoothed=shortest.is_smoothed)
+
+
+def _simulated_s(flow: MeasuredFlow) -> float:
+    """Return the duration in s for which a measured flow is simulated."""
+    return min(flow.duration_s, LONGEST_S)
 
 
 def _owner(key: str) -> int:

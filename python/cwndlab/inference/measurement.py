@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cwndlab.errors import MeasurementError
+from cwndlab.inference.probe import Ramp, bulk_samples
 from cwndlab.inference.summaries import least_srtt_ms, summarize
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
+LONGEST_S = 120.0
+"""Longest simulated duration in s; the part of a measurement after this time is ignored."""
 SHORTEST_S = 10.0
 """Shortest usable measurement in s; shorter measurements show only slow start."""
 _LEAST_BUSY = 0.8
@@ -70,6 +73,16 @@ class MeasuredFlow:
         return min(max(round(usual_s, 1), _SHORTEST_INTERVAL_S), _LONGEST_INTERVAL_S)
 
     @property
+    def ramp(self) -> Ramp | None:
+        """Ramp of a probe, with the step that is half of the bulk phase's goodput."""
+        if self.probe is None:
+            return None
+        rates = bulk_samples(self.samples, self.probe).get("goodput_mbit_s", np.empty(0))
+        known = rates[np.isfinite(rates)]
+        goodput = float(known.mean()) if len(known) else 0.0
+        return Ramp.of(self.probe, goodput, min(self.duration_s, LONGEST_S))
+
+    @property
     def is_smoothed(self) -> bool:
         """True if the minimum round-trip time is only the minimum of smoothed samples.
 
@@ -78,7 +91,7 @@ class MeasuredFlow:
         time of the path. A probe also sends slowly for some seconds, in which there is no queue.
         Its shortest smoothed round-trip time is therefore that of the path, and the value is False.
         """
-        if self.probe is not None:
+        if self.ramp is not None and self.ramp.half_step > 0:
             return False
         base_ms, least_ms = self.row.get("rtt_base_ms"), least_srtt_ms(self.samples)
         return bool(base_ms and least_ms and base_ms > (1 - _SAME) * least_ms)
@@ -89,7 +102,7 @@ class MeasuredFlow:
 
         Faster links are left out. None if the goodput of the first seconds was not measured.
         """
-        known = summarize(self.row, self.samples, probe=self.probe)
+        known = summarize(self.row, self.samples, ramp=self.ramp)
         if not {"start", "high_second"} <= known.keys():
             return None
         return _FAR_ABOVE * math.exp(max(known["start"], known["high_second"]))
@@ -102,7 +115,7 @@ class MeasuredFlow:
                 states the reason.
         """
         self._require_link()
-        found = summarize(self.row, self.samples, self.losses_s, self.probe)
+        found = summarize(self.row, self.samples, self.losses_s, self.ramp)
         # Percentiles of round-trip times and of their smoothed samples differ, so that only the
         # percentiles of the same kind are compared.
         if "rtt_p95" in found:

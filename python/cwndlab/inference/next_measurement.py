@@ -33,6 +33,8 @@ PROBED = {"goodput": 0.04, "light_trip": 0.02, "half_trip": 0.03, "srtt_high": 0
 """Statistics that a probe reveals, and their standard deviations over runs on one link."""
 _IPERF3 = "iperf3 -c SERVER -t 60 -C {} -i 0.1 --json"
 _PROBE = "cwndlab live --probe --server SERVER"
+_FEWEST_LINKS = 2
+_LEAST_KNOWN = 0.9
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
@@ -74,8 +76,8 @@ def next_measurement(
     goodput = np.array([found.goodput_mbit_s[name] for name in names])
     delay = np.array([found.queueing_delay_p95_ms[name] for name in names])
     whole = np.isfinite(goodput).all(axis=0)
-    if probed is not None:
-        whole &= np.isfinite(probed).all(axis=0)
+    if whole.sum() < _FEWEST_LINKS:
+        return None
     goodput, delay = goodput[:, whole], delay[:, whole]
     power = goodput / (found.rtt_base_ms[whole] + delay)
     loss = 1 - power / power.max(axis=0)
@@ -87,10 +89,25 @@ def next_measurement(
         revealed = np.stack([np.log(np.maximum(goodput[n], 1e-3)), np.log(delay[n] + 1)])
         likeness = _likeness(revealed, (_GOODPUT_NOISE, _DELAY_NOISE))
         options.append(NextMeasurement(_IPERF3.format(name), now, _regret(loss, likeness)))
-    if probed is not None:
-        likeness = _likeness(probed[:, whole], tuple(PROBED.values()))
+    known = None if probed is None else _known(probed[:, whole])
+    if known is not None:
+        likeness = _likeness(*known)
         options.append(NextMeasurement(_PROBE, now, _regret(loss, likeness)))
     return min(options, key=lambda each: each.regret_after, default=None)
+
+
+def _known(probed: Floats) -> tuple[Floats, list[float]] | None:
+    """Return the statistics of a probe that nearly all links have, and their noise; None if none.
+
+    The few missing values are replaced by the median over the links.
+    """
+    rows, noise = [], []
+    for row, spread in zip(probed, PROBED.values(), strict=True):
+        is_known = np.isfinite(row)
+        if is_known.mean() >= _LEAST_KNOWN:
+            rows.append(np.where(is_known, row, np.median(row[is_known])))
+            noise.append(spread)
+    return (np.stack(rows), noise) if rows else None
 
 
 def _likeness(revealed: Floats, noise: Sequence[float]) -> Floats:

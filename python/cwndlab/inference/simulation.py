@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cwndlab.inference.family import Family
+    from cwndlab.inference.probe import Ramp
     from cwndlab.schema.application import Probe
     from cwndlab.stats.bootstrap import Floats
 
@@ -45,9 +46,9 @@ class Simulated:
     samples: dict[str, Floats]
     losses_s: Floats
 
-    def numbers(self, probe: Probe | None = None) -> dict[str, float]:
+    def numbers(self, ramp: Ramp | None = None) -> dict[str, float]:
         """Return the flow's summary statistics, computed in the same way as for a measurement."""
-        return summarize(self.row, self.samples, self.losses_s, probe)
+        return summarize(self.row, self.samples, self.losses_s, ramp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Simulation:
     duration_s: float
     jobs: int
     interval_s: float = 1.0
-    probe: Probe | None = None
+    ramp: Ramp | None = None
 
     def flows(
         self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
@@ -89,16 +90,16 @@ class Simulation:
         All statistics of a link are NaN if its goodput in the first seconds exceeds `most_mbit_s`.
         """
         flows = self.flows(draws, algorithm, most_mbit_s)
-        rows = [{} if flow is None else flow.numbers(self.probe) for flow in flows]
+        rows = [{} if flow is None else flow.numbers(self.ramp) for flow in flows]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
         """Return a study that simulates a flow with `algorithm` on the link `draw`."""
         family, point, number = draw
         settings = family.settings(point, self.duration_s, number)
-        if self.probe is not None:
+        if self.ramp is not None:
             own, *others = settings.get("flow", [{}])
-            probing = own | {"application": _written(self.probe)}
+            probing = own | {"application": _written(self.ramp.probe)}
             settings = settings | {"flow": [probing, *others]}
         return {
             "algorithm": algorithm,

@@ -16,7 +16,7 @@ from cwndlab.inference.probe import LATE_S, bulk_samples, of_ramp
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cwndlab.schema.application import Probe
+    from cwndlab.inference.probe import Ramp
     from cwndlab.stats.bootstrap import Floats
 
 TITLES = {
@@ -151,7 +151,7 @@ def summarize(
     flow: Mapping[str, Any],
     samples: Mapping[str, Floats],
     losses_s: Floats | None = None,
-    probe: Probe | None = None,
+    ramp: Ramp | None = None,
 ) -> dict[str, float]:
     """Return the summary statistics of a flow.
 
@@ -161,7 +161,7 @@ def summarize(
         samples: columns of the table `samples` with only the rows of this flow, recorded at least
             once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
-        probe: schedule of the flow's data, if the flow was a probe.
+        ramp: the ramp of the flow, if the flow was a probe.
     """
     found: dict[str, float] = {}
 
@@ -185,9 +185,9 @@ def summarize(
     if losses_s is not None:
         _put_losses(put, losses_s, 60 * minutes)
     put("srtt_least", _log(least_srtt_ms(samples)))
-    if probe is not None:
-        found.update(of_ramp(samples, probe))
-        samples = bulk_samples(samples, probe)
+    if ramp is not None:
+        found.update(of_ramp(samples, ramp))
+        samples = bulk_samples(samples, ramp.probe)
     _put_start(put, samples)
     _put_quarters(put, samples)
     seconds = by_second(samples)

@@ -338,6 +338,12 @@ def test_a_probe_is_proposed_where_only_light_load_tells_the_links_apart() -> No
     assert best is not None
     assert best.command == "cwndlab live --probe --server SERVER"
     assert best.regret_after < 0.01 < best.regret
+    probed[list(PROBED).index("half_trip")] = np.nan  # a link that is faster than the ramp
+    probed[:, 3] = np.nan  # a failed simulation
+    again = next_measurement(found, set(goodput), probed)
+    assert again is not None
+    assert again.regret_after < 0.05
+    assert next_measurement(found, set(goodput), np.full_like(probed, np.nan)) is None
 
 
 def test_losses_are_numbers_of_their_seconds() -> None:

@@ -12,8 +12,8 @@ const WRITE_BYTES: u64 = 1448;
 /// Shortest time between two writes of the ramp; at high rates, each write has several segments.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Largest number of doublings, so that no rate exceeds 64 bits.
-const MOST_DOUBLINGS: u64 = 40;
+/// Largest number of doublings, by which the rate grows a million times; more could overflow.
+const MOST_DOUBLINGS: u64 = 20;
 
 /// Rates and durations of a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Schedule {
 pub(super) struct Probe {
     schedule: Schedule,
     began: Time,
+    /// Whether the ramp has begun.
+    is_ramp: bool,
     /// Bytes of the ramp that have become due so far.
     due_bytes: u64,
     /// Bytes that are due and not yet written; the maximum for as much as possible.
@@ -39,7 +41,7 @@ pub(super) struct Probe {
 
 impl Probe {
     pub(super) fn new(schedule: Schedule) -> Self {
-        Self { schedule, began: Time::NEVER, due_bytes: 0, to_write: 0 }
+        Self { schedule, began: Time::NEVER, is_ramp: false, due_bytes: 0, to_write: 0 }
     }
 
     /// Starts the bulk phase.
@@ -59,6 +61,9 @@ impl Probe {
         if passed < ramp {
             self.to_write = 0;
             return self.began + ramp;
+        }
+        if !core::mem::replace(&mut self.is_ramp, true) {
+            self.to_write = 0; // without a pause, the rest of the bulk data is discarded here
         }
         let passed = passed - ramp;
         let due_bytes = self.schedule.bytes_after(passed) / WRITE_BYTES * WRITE_BYTES;
@@ -141,6 +146,18 @@ mod tests {
             assert!(bytes.abs_diff(wanted) <= WRITE_BYTES, "second {second}: {bytes}, {wanted}");
         }
         assert!(ramp.iter().all(|each| each.1 <= WRITE_BYTES), "the ramp bursts");
+    }
+
+    #[test]
+    fn without_a_pause_the_ramp_follows_at_once() {
+        let mut probe = Probe::new(Schedule { pause: Duration::ZERO, ..SCHEDULE });
+        probe.begin(Time::ZERO);
+        let ramp = probe.handle_wake(Time::ZERO);
+        assert_eq!((ramp, probe.to_write), (Time::from_secs(3), u64::MAX));
+        let first = probe.handle_wake(ramp);
+        assert_eq!((first - ramp, probe.to_write), (Duration::from_micros(92_672), 0));
+        probe.handle_wake(first);
+        assert_eq!(probe.to_write, WRITE_BYTES);
     }
 
     #[test]

@@ -255,8 +255,9 @@ class FlowEnd:
                     self._write(None, on_off.on_ns / _NS_PER_S)
                     self._stopping.wait(on_off.off_ns / _NS_PER_S)
             case apps.Paced() | apps.Probe() as limited:
+                bulk_ends_s = time.monotonic() + limited.bulk_for_ns / _NS_PER_S
                 self._write(None, limited.bulk_for_ns / _NS_PER_S)
-                self._write_at(schedules.after_bulk(limited))
+                self._write_at(bulk_ends_s, schedules.after_bulk(limited))
             case apps.RequestResponse() as pattern:
                 while not self._is_over() and self._read_exactly(pattern.request_bytes):
                     self._write(pattern.response_bytes)
@@ -329,9 +330,8 @@ class FlowEnd:
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
             left -= self._send_some(block)
 
-    def _write_at(self, schedule: Iterable[tuple[float, int]]) -> None:
-        """Write data at the given times, in s from now; stop at the end of the flow."""
-        began_s = time.monotonic()
+    def _write_at(self, began_s: float, schedule: Iterable[tuple[float, int]]) -> None:
+        """Write data at the given times, in s since `began_s`; stop at the end of the flow."""
         for at_s, size in schedule:
             self._stopping.wait(max(0.0, began_s + at_s - time.monotonic()))
             if self._is_over():

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 _RAMP_WRITE_BYTES = 1448
 """Bytes of a write in a slow step of a probe's ramp: the data of a full segment."""
-_SHORTEST_S = 0.001
+_SHORTEST_NS = 1_000_000
 """Shortest time between two writes of a probe's ramp."""
-_MOST_DOUBLINGS = 40
+_MOST_DOUBLINGS = 20
+_NS_BITS = 8_000_000_000
+"""Factor from bytes to bits times nanoseconds per second."""
 
 
 def after_bulk(application: Paced | Probe) -> Iterator[tuple[float, int]]:
@@ -25,35 +27,34 @@ def after_bulk(application: Paced | Probe) -> Iterator[tuple[float, int]]:
     if isinstance(application, Paced):
         step_s = application.write_bytes * 8 / application.bits_per_sec
         return ((n * step_s, application.write_bytes) for n in itertools.count())
-    pause_s = application.pause_ns / 1e9
-    return ((pause_s + at_s, size) for at_s, size in _ramp(application))
+    return (
+        ((application.pause_ns + at_ns) / 1e9, size) for at_ns, size in ramp_writes(application)
+    )
 
 
-def _ramp(probe: Probe) -> Iterator[tuple[float, int]]:
-    """Yield the writes of a probe's ramp: time since the pause, and bytes.
+def ramp_writes(probe: Probe) -> Iterator[tuple[int, int]]:
+    """Yield the writes of a probe's ramp: time in ns since the end of the pause, and bytes.
 
     The simulator's probe (crates/scenario) writes at the same times.
     """
-    at_s, written = 0.0, 0
+    at_ns, written = 0, 0
     while True:
-        due = int(_bytes_after(probe, at_s)) // _RAMP_WRITE_BYTES * _RAMP_WRITE_BYTES
+        began_ns, rate, earlier = _step_at(probe, at_ns)
+        offered = (earlier + (at_ns - began_ns) * rate) // _NS_BITS
+        due = offered // _RAMP_WRITE_BYTES * _RAMP_WRITE_BYTES
         if due > written:
-            yield at_s, due - written
+            yield at_ns, due - written
             written = due
-        at_s = max(at_s + _SHORTEST_S, _time_of(probe, written + _RAMP_WRITE_BYTES, at_s))
+        missing = (written + _RAMP_WRITE_BYTES) * _NS_BITS - earlier
+        next_ns = began_ns + min(-(-missing // rate), probe.doubling_ns)
+        at_ns = max(at_ns + _SHORTEST_NS, next_ns)
 
 
-def _bytes_after(probe: Probe, at_s: float) -> float:
-    """Return how many bytes the ramp has offered by this time."""
-    doubling_s, bytes_per_s = probe.doubling_ns / 1e9, probe.bits_per_sec / 8
-    step = min(int(at_s / doubling_s), _MOST_DOUBLINGS)
-    earlier = bytes_per_s * doubling_s * ((1 << step) - 1)
-    return earlier + bytes_per_s * (1 << step) * (at_s - step * doubling_s)
+def _step_at(probe: Probe, at_ns: int) -> tuple[int, int, int]:
+    """Return when the present step began, its rate in bit/s, and what earlier steps offered.
 
-
-def _time_of(probe: Probe, size: int, at_s: float) -> float:
-    """Return when the ramp has offered this many bytes, or the end of the step, if earlier."""
-    doubling_s, bytes_per_s = probe.doubling_ns / 1e9, probe.bits_per_sec / 8
-    step = min(int(at_s / doubling_s), _MOST_DOUBLINGS)
-    earlier = bytes_per_s * doubling_s * ((1 << step) - 1)
-    return step * doubling_s + min((size - earlier) / (bytes_per_s * (1 << step)), doubling_s)
+    What they offered is in bit/s times ns.
+    """
+    step = min(at_ns // probe.doubling_ns, _MOST_DOUBLINGS)
+    earlier = probe.bits_per_sec * probe.doubling_ns * ((1 << step) - 1)
+    return step * probe.doubling_ns, probe.bits_per_sec << step, earlier
