@@ -124,7 +124,7 @@ class MeasuredFlow:
             found.pop("rtt_p50", None)
         if self.is_smoothed:
             found.pop("rtt_base", None)
-        if len(found) < _FEWEST_NUMBERS or not {"rtt_base", "srtt_least"} & found.keys():
+        if len(found) < _FEWEST_NUMBERS or not ("rtt_base" in found or self.is_smoothed):
             self._refuse(
                 "the measurement does not contain a round-trip time for each second; measure with"
                 " iperf3 --json on Linux, with cwndlab live, or with a log of ss -tin"
