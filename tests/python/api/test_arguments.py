@@ -43,7 +43,10 @@ def test_a_number_of_jobs_is_checked_even_if_every_run_is_finished(
 
 @pytest.mark.parametrize("value", [None, 3, b"results", ["results"], "", "a\0b", "\ud800"])
 def test_what_is_no_path_is_refused_with_an_example(value: Any) -> None:  # noqa: ANN401  a wrong type
-    for call in (cw.open_results, cw.fit, cw.Results):
+    calls: list[Callable[[Any], object]] = [cw.open_results, cw.Results]
+    if not isinstance(value, list):  # several measurements of one path
+        calls.append(cw.fit)
+    for call in calls:
         with pytest.raises(cw.errors.ArgumentError, match='give the path to a folder, such as "'):
             call(value)
     with pytest.raises(cw.errors.ArgumentError, match="give the path to a study file"):
