@@ -204,12 +204,10 @@ def infer(score: Score, options: argparse.Namespace) -> None:
         refused = ""
         try:
             flow = measure(settings, "cubic", n + 1, seconds)
-            probe = (
-                measure(settings, "cubic", n + 1, PROBE_S, STANDARD_PROBE)
-                if options.is_probe
-                else flow
-            )
-            found = fit_flow(probe, jobs=options.jobs)
+            measured = flow
+            if options.is_probe:
+                measured = measure(settings, "cubic", n + 1, PROBE_S, STANDARD_PROBE)
+            found = fit_flow(measured, jobs=options.jobs)
             if found.check.is_refused:
                 refused = f"excess {found.check.excess:.2f} ({found.check.worst})"
         except MeasurementError as error:

@@ -141,10 +141,7 @@ class Fit:
         simulation = simulation or self.simulation
         kept = algorithm, simulation
         if kept not in self._kept:
-            draws: list[PlacedPoint] = [
-                (family, point, _FIRST_OF_PREDICTIONS + n)
-                for n, (family, point) in enumerate(self.draw(REPLICATES))
-            ]
+            draws = self._placed()
             goodput, delay, base = np.full((3, len(draws)), np.nan)
             for n, flow in enumerate(simulation.flows(draws, algorithm)):
                 if flow is not None and flow.row.get("rtt_p95_ms") is not None:
@@ -164,11 +161,12 @@ class Fit:
             return None
         ramp = Ramp.of(STANDARD_PROBE, self.flows[0].row["goodput_mbit_s"], PROBE_S)
         probing = Simulation(PROBE_S, self.simulation.jobs, PROBE_INTERVAL_S, ramp)
-        draws: list[PlacedPoint] = [
-            (family, point, _FIRST_OF_PREDICTIONS + n)
-            for n, (family, point) in enumerate(self.draw(REPLICATES))
-        ]
-        return probing.numbers(draws, "cubic", names).T
+        return probing.numbers(self._placed(), "cubic", names).T
+
+    def _placed(self) -> list[PlacedPoint]:
+        """Draw the `REPLICATES` links for predictions, with the numbers of their random seeds."""
+        links = enumerate(self.draw(REPLICATES), _FIRST_OF_PREDICTIONS)
+        return [(family, point, number) for number, (family, point) in links]
 
     def _adjusted(self, goodput: Floats, delay: Floats) -> tuple[Floats, Floats]:
         """Correct predictions for the difference between simulated and measured statistics.

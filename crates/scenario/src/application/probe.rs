@@ -2,7 +2,7 @@
 //! doubles again and again until the end.
 //!
 //! The bulk phase shows how the link treats slow start, its rate and its queue; the pause empties
-//! the queue, and the ramp shows the link at every load.
+//! the queue, and the ramp shows the link at light and medium load.
 
 use cwndlab_units::{Duration, Time};
 
@@ -74,33 +74,41 @@ impl Probe {
     }
 }
 
+/// A step of the ramp.
+struct Step {
+    began: Duration,
+    bits_per_sec: u128,
+    /// Data that the earlier steps offered, in bit/s times nanoseconds.
+    earlier: u128,
+}
+
 impl Schedule {
-    /// Number of the step at this time of the ramp, and the time at which the step began.
-    fn step_at(&self, passed: Duration) -> (u64, Duration) {
-        let step = (passed.as_nanos() / self.doubling.as_nanos()).min(MOST_DOUBLINGS);
-        (step, Duration::from_nanos(step * self.doubling.as_nanos()))
+    /// The step at this time of the ramp.
+    fn step_at(&self, passed: Duration) -> Step {
+        let doubling = self.doubling.as_nanos();
+        let step = (passed.as_nanos() / doubling).min(MOST_DOUBLINGS);
+        let first = u128::from(self.bits_per_sec);
+        Step {
+            began: Duration::from_nanos(step * doubling),
+            bits_per_sec: first << step,
+            earlier: first * u128::from(doubling) * ((1 << step) - 1),
+        }
     }
 
     /// Bytes that the ramp has offered by this time.
     fn bytes_after(&self, passed: Duration) -> u64 {
-        let (step, began) = self.step_at(passed);
-        let per_step = u128::from(self.bits_per_sec) * u128::from(self.doubling.as_nanos());
-        let earlier = per_step * ((1 << step) - 1);
-        let rate = u128::from(self.bits_per_sec) << step;
-        let inside = u128::from((passed - began).as_nanos()) * rate;
+        let Step { began, bits_per_sec, earlier } = self.step_at(passed);
+        let inside = u128::from((passed - began).as_nanos()) * bits_per_sec;
         u64::try_from((earlier + inside) / 8_000_000_000).unwrap_or(u64::MAX)
     }
 
     /// Time at which the ramp has offered this many bytes, or the end of the present step, if this
     /// is earlier.
     fn time_of(&self, bytes: u64, passed: Duration) -> Duration {
-        let (step, began) = self.step_at(passed);
-        let per_step = u128::from(self.bits_per_sec) * u128::from(self.doubling.as_nanos());
-        let earlier = per_step * ((1 << step) - 1);
+        let Step { began, bits_per_sec, earlier } = self.step_at(passed);
         let missing = (u128::from(bytes) * 8_000_000_000).saturating_sub(earlier);
-        let nanos = missing.div_ceil(u128::from(self.bits_per_sec) << step);
-        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX).min(self.doubling.as_nanos());
-        began + Duration::from_nanos(nanos)
+        let nanos = u64::try_from(missing.div_ceil(bits_per_sec)).unwrap_or(u64::MAX);
+        began + Duration::from_nanos(nanos.min(self.doubling.as_nanos()))
     }
 }
 
