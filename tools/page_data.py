@@ -73,8 +73,7 @@ def data() -> dict[str, Any]:
             template([{"count": flows}, {"algorithm": BASELINE}])
             for flows in range(1, MOST_FLOWS + 1)
         ],
-        "rule": {"zone": ZONE},
-        "sure": SURE,
+        "rule": {"zone": ZONE, "sure": SURE},
         "baseline": BASELINE,
         "host": simulated_host(template([{}])["scenario"]).to_json(),
         "goals": [

@@ -62,7 +62,7 @@ export function showAnswer({ setting, progress, reality, queue, shares }: Answer
       bar.ariaHidden = "true";
       const filled = document.createElement("i");
       filled.style.width = `${100 * (share ?? 0)}%`;
-      filled.classList.toggle("sure", share !== null && share >= data.sure);
+      filled.classList.toggle("sure", share !== null && share >= data.rule.sure);
       bar.append(filled);
       const number = document.createElement("b");
       number.textContent = value === "-" ? "–" : value;

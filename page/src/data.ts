@@ -79,9 +79,7 @@ export interface Data {
    * The zone of indifference: an algorithm that is worse than the best by less belongs to the set
    * of good algorithms.
    */
-  rule: { zone: number };
-  /** The lowest probability that counts as certain. */
-  sure: number;
+  rule: { zone: number; sure: number };
   /** The algorithm in use today. */
   baseline: string;
   /** The template's sending host, as named in decisions. */

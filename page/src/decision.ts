@@ -5,6 +5,8 @@ import { type Goal, type Reality, data } from "./data.ts";
 /** The module's decision about runs: crates/page/src/decision.rs. */
 export interface Decided {
   best: string[];
+  /** The algorithms that may well be the best, including those in `best`. */
+  candidates: string[];
   /** Whether no data arrived with any algorithm. */
   is_idle: boolean;
   pairs: number;
@@ -73,13 +75,15 @@ const NAMES: Record<ChangedColumn, string> = { goodput_mbit_s: "throughput", rtt
 
 /** Like `decision` of the command; the page tries no other networks and no mixes. */
 export function asJson(decided: Decided, goal: Goal, reality: Reality | null): object {
-  const { best, pairs, repeatable, same_set, good_selection, baseline, changes, algorithms } = decided;
+  const { best, candidates, pairs, baseline, changes, algorithms } = decided;
+  const { repeatable, same_set, good_selection } = decided;
   const known = Object.entries(changes ?? {}).filter(([, change]) => change !== null);
   const named = known.map(([column, change]) => [NAMES[column as ChangedColumn], change]);
   return {
     goal: goal.name,
     setting: "",
     best,
+    candidates,
     sure: null,
     repeatable,
     same_set,

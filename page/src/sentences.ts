@@ -50,7 +50,7 @@ export function headline(decided: Decided, goal: Goal): string {
 function howSure({ pairs, repeatable }: Decided): string {
   if (pairs === 0) return say("nothing random");
   if (repeatable === null) return say("too few", { runs: runsOf(pairs) });
-  if (repeatable >= data.sure) return say("this link only");
+  if (repeatable >= data.rule.sure) return say("this link only");
   const share = probability(repeatable);
   return say("not sure", { sure: share, weakest: say("not repeatable", { share }) });
 }
@@ -62,9 +62,17 @@ function runsOf(pairs: number): string {
 
 /** The sentences after the headline. */
 export function sentences(decided: Decided, queue: QueueSize | null): string[] {
-  return [stepSentence(decided), priceSentence(decided), queueSentence(decided, queue)].filter(
-    (sentence) => sentence !== "",
-  );
+  return [
+    candidatesSentence(decided),
+    stepSentence(decided),
+    priceSentence(decided),
+    queueSentence(decided, queue),
+  ].filter((sentence) => sentence !== "");
+}
+
+function candidatesSentence({ best, candidates }: Decided): string {
+  const others = candidates.filter((name) => !best.includes(name));
+  return others.length > 0 ? say("candidates", { others: joinWords(others, "or") }) : "";
 }
 
 function stepSentence({ best, baseline, changes, algorithms }: Decided): string {

@@ -481,6 +481,7 @@ class Chosen(TypedDict):
 
     order: list[int]
     good: list[int]
+    candidates: list[int]
     scores: list[ChosenScore | None]
     is_settled: bool
     leader_stays: float | None
@@ -505,6 +506,7 @@ def choose_set(
     *,
     price: float,
     zone: float,
+    sure: float,
 ) -> Chosen:
     """Choose the set of recommended algorithms.
 
@@ -514,15 +516,16 @@ def choose_set(
         cost: logarithms of the cost, in the same shape.
         price: weight of the cost: utility is gain - price x cost.
         zone: the largest difference of utility that does not matter.
+        sure: if `leader_stays` is lower, `good` contains only what is probably nearly the best.
 
     Returns:
         `order` begins with the algorithm with the highest mean, the leader; `good` is the set in
-        this order. `low` and `high` are the ends of 95 % intervals (Student's t). `behind` is the
+        this order, and `candidates` the set of all algorithms that may well be the best. `low` and `high` are the ends of 95 % intervals (Student's t). `behind` is the
         mean distance to the leader over pairs, `margin` the largest distance within the set.
         `is_settled`: whether each algorithm is certainly inside or outside the set, even if the
         data are evaluated repeatedly. `is_random`: whether runs differ. `leader_stays`,
-        `same_set`: probabilities that the same number of new repetitions gives a set that contains
-        the leader, and the same set. `leader_is_good`: probability that the leader is within the
+        `same_set`: probabilities that the same number of new repetitions gives candidates that
+        contain the leader, and the same set `good`. `leader_is_good`: probability that the leader is within the
         zone of the best. These three probabilities are None with fewer than six pairs that differ.
         `spans`: prices at which an algorithm is within the zone of the best.
     """

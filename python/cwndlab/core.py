@@ -152,9 +152,10 @@ def choose_set(
     *,
     price: float,
     zone: float,
+    sure: float,
 ) -> Chosen:
     """Choose the algorithms with nearly the best utility; `_core.pyi` explains the arguments."""
-    chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
+    chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone, sure=sure)
     return chosen
 
 

@@ -39,11 +39,23 @@ impl Bounds {
     }
 }
 
+/// The thresholds of a decision.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Thresholds {
+    /// Negligible difference of utility: 0.03 is 3 %.
+    pub zone: f64,
+    /// Minimum probability at which a decision is called repeatable.
+    pub sure: f64,
+}
+
 /// The decision about the algorithms that ran on one network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
-    /// The set of good algorithms, and all algorithms in order of their utility.
+    /// The set of good algorithms, and all algorithms in order of their utility. The set is chosen
+    /// by the wide rule if it is repeatable, and by the narrow rule otherwise.
     pub choice: Choice,
+    /// The algorithms that may well be the best: the set by the wide rule, the leader first.
+    pub candidates: Vec<usize>,
     /// Whether the runs of any algorithm differ from each other; if not, the network has no random
     /// component.
     pub is_random: bool,
@@ -63,21 +75,27 @@ pub struct Decision {
 /// Decides by the utility, which is gain - price x cost. `gain` and `cost` are logarithms, with a
 /// row for each algorithm and a value for each repetition; a missing run is NaN.
 #[must_use]
-pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Decision {
+pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, thresholds: Thresholds) -> Decision {
+    let Thresholds { zone, sure } = thresholds;
     let utilities = Utilities::weighed(gain, cost, price);
-    let choice = choose(&utilities, rule);
     let is_random = gain.differ() || cost.differ();
+    let prediction = if is_random { repeat::predict(&utilities, thresholds) } else { None };
+    let wide = choose(&utilities, Rule::wide(zone));
+    let candidates = wide.good().collect();
+    let is_doubtful = prediction.is_some_and(|found| found.leader_stays < sure);
+    let choice = if is_doubtful { choose(&utilities, Rule::narrow(zone)) } else { wide };
     let lines: Vec<Line> = (0..gain.contestants())
         .map(|each| Line { gain: gain.mean(each), cost: cost.mean(each) })
         .collect();
     let is_whole = lines.iter().all(|line| line.gain.is_finite() && line.cost.is_finite());
-    let span = |each| if is_whole { trade_off::span(&lines, each, rule.zone) } else { None };
+    let span = |each| if is_whole { trade_off::span(&lines, each, zone) } else { None };
     Decision {
         is_random,
-        is_settled: is_random && is_settled(&choice, rule.zone),
-        prediction: if is_random { repeat::predict(&utilities, rule) } else { None },
+        is_settled: is_random && is_settled(&choice, zone),
+        prediction,
         spans: (0..lines.len()).map(span).collect(),
         undominated: if is_whole { trade_off::undominated(&lines) } else { Vec::new() },
+        candidates,
         choice,
     }
 }
@@ -110,6 +128,8 @@ fn is_settled(choice: &Choice, zone: f64) -> bool {
 mod tests {
     use super::*;
 
+    const THRESHOLDS: Thresholds = Thresholds { zone: 0.03, sure: 0.9 };
+
     fn rows(rows: &[&[f64]]) -> Utilities {
         Utilities::new(rows.iter().map(|row| row.to_vec()).collect())
     }
@@ -117,15 +137,27 @@ mod tests {
     #[test]
     fn runs_that_are_all_the_same_say_nothing_about_others() {
         let gain = rows(&[&[1.0; 8], &[0.5; 8]]);
-        let decision = decide(&gain, &rows(&[&[2.0; 8], &[2.0; 8]]), 0.25, Rule::default());
+        let decision = decide(&gain, &rows(&[&[2.0; 8], &[2.0; 8]]), 0.25, THRESHOLDS);
         assert_eq!(decision.choice.good().collect::<Vec<_>>(), [0]);
         assert!(!decision.is_random && !decision.is_settled && decision.prediction.is_none());
     }
 
     #[test]
+    fn a_doubtful_decision_names_fewer_than_may_be_the_best() {
+        let first: Vec<f64> = (0..10_u8).map(|n| f64::from(n * 7 % 10) / 20.0).collect();
+        let second: Vec<f64> = (0..10_u8).map(|n| f64::from(n * 3 % 10) / 20.0 - 0.04).collect();
+        let gain = rows(&[&first, &second]);
+        let decision = decide(&gain, &rows(&[&[0.0; 10], &[0.0; 10]]), 0.0, THRESHOLDS);
+        let prediction = decision.prediction.expect("ten pairs");
+        assert!(prediction.leader_stays < THRESHOLDS.sure, "{prediction:?}");
+        assert_eq!(decision.candidates, [0, 1]);
+        assert_eq!(decision.choice.good().collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
     fn a_cost_that_scatters_is_random_at_any_price() {
         let cost: Vec<f64> = (0..8_u8).map(|n| f64::from(n) / 100.0).collect();
-        let decision = decide(&rows(&[&[1.0; 8]]), &rows(&[&cost]), 0.0, Rule::default());
+        let decision = decide(&rows(&[&[1.0; 8]]), &rows(&[&cost]), 0.0, THRESHOLDS);
         assert!(decision.is_random);
     }
 

@@ -29,7 +29,7 @@ pub mod student;
 pub mod trade_off;
 pub mod utilities;
 
-pub use decision::{Bounds, Decision, decide, relative_change};
+pub use decision::{Bounds, Decision, Thresholds, decide, relative_change};
 pub use measures::{FlowFigures, RunFigures, logarithms};
 pub use paired::Difference;
 pub use select::{Choice, Rule, Score, choose};

@@ -18,6 +18,7 @@
 
 use cwndlab_units::Stream;
 
+use crate::decision::Thresholds;
 use crate::paired::Difference;
 use crate::select::{Choice, Margin, Rule, choose};
 use crate::sequence::evidence;
@@ -28,12 +29,13 @@ const TRIALS: usize = 800;
 /// Prior odds that an algorithm is exactly as good as the leader.
 const ODDS_OF_A_TIE: f64 = 0.5;
 
-/// Probabilities that a new experiment with the same number of repetitions has the same result.
+/// Probabilities about the decision of a new experiment with the same number of repetitions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
-    /// Probability that the set of a new experiment contains the current leader.
+    /// Probability that the current leader belongs to the set that a new experiment selects by
+    /// the wide rule.
     pub leader_stays: f64,
-    /// Probability that a new experiment selects the same set.
+    /// Probability that a new experiment selects the same set, by the same rule as the decision.
     pub same_set: f64,
     /// Probability of a good selection: the leader's true mean is within the zone of indifference
     /// of the best algorithm's true mean.
@@ -43,37 +45,46 @@ pub struct Prediction {
 /// Predicts the outcome of a new experiment with the same number of repetitions; `None` if there
 /// are too few pairs.
 #[must_use]
-pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
-    let choice = choose(utilities, rule);
-    let leader = choice.leader()?;
-    let pairs = utilities.complete(&choice.order);
+pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Prediction> {
+    let rules = [Rule::wide(thresholds.zone), Rule::narrow(thresholds.zone)];
+    let [wide, narrow] = rules.map(|rule| choose(utilities, rule));
+    let pairs = utilities.complete(&wide.order);
     if pairs.len() < crate::LEAST_PAIRS {
         return None;
     }
-    let seen = Centred::new(utilities, &choice.order, &pairs);
-    let ties = chances_of_a_tie(&choice);
-    let is_good: Vec<bool> =
-        choice.order.iter().map(|&each| choice.scores[each].is_some_and(|s| s.is_good)).collect();
-    let margin = Margin::new(pairs.len(), rule);
+    let seen = Centred::new(utilities, &wide.order, &pairs);
+    let chances = chances_of_a_tie(&wide);
+    let sets = [wide, narrow].map(|choice| members(&choice));
+    let margins = rules.map(|rule| Margin::new(pairs.len(), rule));
+    // Each algorithm has a stream of its own, so that an additional algorithm changes nothing
+    // unless it leads in a new experiment.
+    let mut ties: Vec<Stream> =
+        (0..chances.len()).map(|rank| Stream::new(rank as u64, "judge.repeat.tie")).collect();
     let mut draws = Stream::new(0, "judge.repeat");
-    let (mut stays, mut same, mut good) = (0_u32, 0_u32, 0_u32);
+    let (mut stays, mut same, mut good) = (0_u32, [0_u32; 2], 0_u32);
     for _ in 0..TRIALS {
         let weights = Weights::random(pairs.len(), &mut draws);
         let truth = seen.means_with(&weights);
         let best = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        good += u32::from(best - truth[0] <= rule.zone);
-        let shifts = shifts_of_ties(&truth, &ties, &mut draws);
-        let fresh = seen.fresh_set(&shifts, &weights, &mut draws, margin);
-        stays += u32::from(fresh[0]);
-        same += u32::from(fresh == is_good);
+        good += u32::from(best - truth[0] <= thresholds.zone);
+        let shifts = shifts_of_ties(&truth, &chances, &mut ties);
+        let behind = seen.fresh_differences(&shifts, &weights, &mut draws);
+        for (rule, margin) in margins.iter().enumerate() {
+            let fresh: Vec<bool> =
+                behind.iter().map(|each| each.mean <= margin.at(each.error)).collect();
+            same[rule] += u32::from(fresh == sets[rule]);
+            stays += u32::from(rule == 0 && fresh[0]);
+        }
     }
-    debug_assert_eq!(choice.order[0], leader);
     let share = |count: u32| f64::from(count) / TRIALS as f64;
-    Some(Prediction {
-        leader_stays: share(stays),
-        same_set: share(same),
-        leader_is_good: share(good),
-    })
+    let leader_stays = share(stays);
+    let rule = usize::from(leader_stays < thresholds.sure);
+    Some(Prediction { leader_stays, same_set: share(same[rule]), leader_is_good: share(good) })
+}
+
+/// For each algorithm, in order of utility, whether it belongs to the set.
+fn members(choice: &Choice) -> Vec<bool> {
+    choice.order.iter().map(|&each| choice.scores[each].is_some_and(|s| s.is_good)).collect()
 }
 
 /// For each algorithm, in order of utility, the probability that it is exactly as good as the
@@ -88,10 +99,10 @@ fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
 
 /// For each algorithm, the shift of its utilities that gives it the leader's mean, if it was drawn
 /// as equal to the leader.
-fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
+fn shifts_of_ties(truth: &[f64], chances: &[f64], ties: &mut [Stream]) -> Vec<f64> {
     let mut shifts = vec![0.0; truth.len()];
     for each in 1..truth.len() {
-        if draws.unit() < ties[each] {
+        if ties[each].unit() < chances[each] {
             shifts[each] = truth[0] - truth[each];
         }
     }
@@ -162,15 +173,14 @@ impl Centred {
         self.means.iter().zip(&self.deviations).map(|(mean, own)| mean + deviation(own)).collect()
     }
 
-    /// For each algorithm, whether it belongs to the set that a new experiment with the same
-    /// number of repetitions selects.
-    fn fresh_set(
+    /// For each algorithm, its difference from the leader of a new experiment with the same number
+    /// of repetitions.
+    fn fresh_differences(
         &self,
         shifts: &[f64],
         weights: &Weights,
         draws: &mut Stream,
-        margin: Margin,
-    ) -> Vec<bool> {
+    ) -> Vec<Difference> {
         let pairs = weights.of_each.len();
         let at: Vec<usize> = (0..pairs).map(|_| weights.draw(draws)).collect();
         let value =
@@ -182,8 +192,7 @@ impl Centred {
         (0..shifts.len())
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));
-                let behind = Difference::of(apart).expect("there is at least one pair");
-                each == leader || behind.mean <= margin.at(behind.error)
+                Difference::of(apart).expect("there is at least one pair")
             })
             .collect()
     }

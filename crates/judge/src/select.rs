@@ -8,18 +8,21 @@
 //!               min(t(1 - ahead) x standard error, reach) for each step (ahead, reach))
 //! ```
 //!
-//! By default, an algorithm is in the set if it is within the zone of indifference of the leader
-//! with a probability of at least 0.8. It is also in the set if it is better than the leader with
-//! a probability of at least 0.08 (if it is at most 4.5 % behind the leader), 0.125 (at most 6 %
-//! behind) or 0.3 (farther behind).
+//! There are two rules. By the *wide* rule, the set contains the algorithms that are within the
+//! zone of indifference of the leader with a probability of at least 0.8, and those that are better
+//! than the leader with a probability of at least 0.08 (if at most 4.5 % behind the leader), 0.125
+//! (at most 6 % behind) or 0.3 (farther behind). By the *narrow* rule, it contains the algorithms
+//! within the zone of indifference with a probability of at least 0.8, and those at most 2 % behind
+//! that are better than the leader with a probability of at least 0.3.
 //!
 //! The first condition keeps algorithms that are worse by a negligible amount (Bechhofer 1954);
 //! the other conditions are subset selection (Gupta 1965, with paired differences). With lower
 //! probabilities, the set contains the best algorithm more often, but also more of the worse ones;
 //! with ten noisy runs, neither can be avoided. If standard errors are about as large as the zone,
-//! the low probabilities decide, so that a new experiment selects the same set. If standard errors
-//! are many times the zone, the probability of 0.3 decides, because most algorithms that may be
-//! better than the leader are then far from the best. `bench/verdicts.py` measures the results.
+//! the low probabilities of the wide rule decide, so that a new experiment would choose the leader
+//! again. If this is improbable even with the wide rule, a decision uses the narrow rule
+//! ([`crate::decide`]): a wide set would then contain many algorithms that are far from the best.
+//! `bench/verdicts.py` measures the results.
 //!
 //! Adding an algorithm that does not become the leader changes no score, order, difference or
 //! margin of the other algorithms, so none of them leaves the set.
@@ -35,15 +38,22 @@ pub struct Rule {
     pub zone: f64,
     /// Steps: a minimum probability of being better than the leader, and the maximum distance
     /// behind the leader up to which this probability applies.
-    pub ahead: [(f64, f64); 3],
+    pub ahead: &'static [(f64, f64)],
     /// Maximum probability of being outside of the zone of indifference.
     pub outside: f64,
 }
 
-impl Default for Rule {
-    fn default() -> Self {
-        let ahead = [(0.08, 0.045), (0.125, 0.06), (0.3, f64::INFINITY)];
-        Self { zone: 0.03, ahead, outside: 0.2 }
+impl Rule {
+    /// The algorithms that may well be the best.
+    #[must_use]
+    pub fn wide(zone: f64) -> Self {
+        Self { zone, ahead: &[(0.08, 0.045), (0.125, 0.06), (0.3, f64::INFINITY)], outside: 0.2 }
+    }
+
+    /// The algorithms that are probably nearly as good as the leader.
+    #[must_use]
+    pub fn narrow(zone: f64) -> Self {
+        Self { zone, ahead: &[(0.3, 0.02)], outside: 0.2 }
     }
 }
 
@@ -108,12 +118,12 @@ fn score(utilities: &Utilities, each: usize, leader: usize, rule: Rule) -> Optio
 
 /// The maximum distance behind the leader at which an algorithm is in the set, as a function of
 /// the standard error of this distance.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Margin {
     zone: f64,
     /// Steps: the maximum distance behind the leader in standard errors, and an upper bound of this
     /// distance.
-    ahead: [(f64, f64); 3],
+    ahead: Vec<(f64, f64)>,
     /// Number of standard errors by which an algorithm must be inside the zone of indifference.
     inside: f64,
 }
@@ -126,13 +136,13 @@ impl Margin {
             |doubt: f64| if pairs < 2 { 0.0 } else { student::quantile(1.0 - doubt, pairs - 1) };
         Self {
             zone: rule.zone,
-            ahead: rule.ahead.map(|(probability, reach)| (t(probability), reach)),
+            ahead: rule.ahead.iter().map(|&(probability, reach)| (t(probability), reach)).collect(),
             inside: t(rule.outside),
         }
     }
 
     /// The maximum distance behind the leader for this standard error.
-    pub(crate) fn at(self, error: f64) -> f64 {
+    pub(crate) fn at(&self, error: f64) -> f64 {
         if error.is_finite() {
             let within_zone = self.zone - self.inside * error;
             let steps = self.ahead.iter().map(|&(errors, reach)| (errors * error).min(reach));
@@ -149,9 +159,11 @@ mod tests {
 
     use super::*;
 
+    const ZONE: f64 = 0.03;
+
     fn good(rows: &[&[f64]]) -> Vec<usize> {
         let utilities = Utilities::new(rows.iter().map(|row| row.to_vec()).collect());
-        choose(&utilities, Rule::default()).good().collect()
+        choose(&utilities, Rule::wide(ZONE)).good().collect()
     }
 
     #[test]
@@ -183,7 +195,7 @@ mod tests {
 
     #[test]
     fn out_of_reach_only_what_may_well_be_ahead_stays() {
-        let margin = Margin::new(10, Rule::default());
+        let margin = Margin::new(10, Rule::wide(ZONE));
         // t of 9 degrees of freedom: 1.53 for 0.08, 1.23 for 0.125, 0.54 for 0.3, 0.88 for 0.2.
         for (error, expected) in
             [(0.01, 0.0212), (0.02, 0.0306), (0.03, 0.045), (0.045, 0.0553), (0.2, 0.1087)]
@@ -193,10 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn the_narrow_rule_leaves_out_what_is_uncertain() {
+        let margin = Margin::new(10, Rule::narrow(ZONE));
+        for (error, expected) in [(0.01, 0.0212), (0.03, 0.0163), (0.2, 0.02)] {
+            assert!((margin.at(error) - expected).abs() < 1e-3, "{error}: {}", margin.at(error));
+        }
+    }
+
+    #[test]
     fn a_contestant_without_runs_has_no_score() {
         let rows: [&[f64]; 2] = [&[f64::NAN; 3], &[1.0, 1.0, 1.0]];
         let choice =
-            choose(&Utilities::new(rows.iter().map(|r| r.to_vec()).collect()), Rule::default());
+            choose(&Utilities::new(rows.iter().map(|r| r.to_vec()).collect()), Rule::wide(ZONE));
         assert_eq!(choice.order, [1]);
         assert!(choice.scores[0].is_none());
     }
@@ -210,11 +230,11 @@ mod tests {
     proptest! {
         #[test]
         fn an_inferior_contestant_more_changes_nothing_of_the_others(rows in rows()) {
-            let before = choose(&Utilities::new(rows.clone()), Rule::default());
+            let before = choose(&Utilities::new(rows.clone()), Rule::wide(ZONE));
             let lowest = rows.iter().flatten().fold(f64::INFINITY, |a, &b| a.min(b));
             let mut more = rows.clone();
             more.push(vec![lowest - 1.0; rows[0].len()]);
-            let after = choose(&Utilities::new(more), Rule::default());
+            let after = choose(&Utilities::new(more), Rule::wide(ZONE));
             let good: Vec<_> = after.good().collect();
             let others: Vec<_> = good.into_iter().filter(|&each| each < rows.len()).collect();
             prop_assert_eq!(before.good().collect::<Vec<_>>(), others);
@@ -228,10 +248,10 @@ mod tests {
 
         #[test]
         fn order_and_units_change_nothing(rows in rows(), shift in -5.0..5.0_f64) {
-            let choice = choose(&Utilities::new(rows.clone()), Rule::default());
+            let choice = choose(&Utilities::new(rows.clone()), Rule::wide(ZONE));
             let turned: Vec<Vec<f64>> =
                 rows.iter().rev().map(|row| row.iter().map(|u| u + shift).collect()).collect();
-            let other = choose(&Utilities::new(turned), Rule::default());
+            let other = choose(&Utilities::new(turned), Rule::wide(ZONE));
             let last = rows.len() - 1;
             let mut here: Vec<_> = choice.good().collect();
             let mut there: Vec<_> = other.good().map(|each| last - each).collect();

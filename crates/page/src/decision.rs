@@ -2,7 +2,7 @@
 //! the same runs.
 
 use cwndlab_judge::{
-    Bounds, FlowFigures, Rule, RunFigures, Utilities, decide, logarithms, relative_change,
+    Bounds, FlowFigures, RunFigures, Thresholds, Utilities, decide, logarithms, relative_change,
 };
 use cwndlab_scenario::FlowSummary;
 use serde::Deserialize;
@@ -25,6 +25,7 @@ pub(crate) struct Question {
     baseline: String,
     price: f64,
     zone: f64,
+    sure: f64,
 }
 
 /// The values of a run that the decision uses.
@@ -63,8 +64,8 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
         runs.chunks(repetitions).map(<[f64]>::to_vec).collect()
     };
     let (gain, cost) = (Utilities::new(rows(0)), Utilities::new(rows(1)));
-    let rule = Rule { zone: question.zone, ..Rule::default() };
-    let decided = decide(&gain, &cost, question.price, rule);
+    let thresholds = Thresholds { zone: question.zone, sure: question.sure };
+    let decided = decide(&gain, &cost, question.price, thresholds);
     let choice = &decided.choice;
     let best: Vec<usize> = choice.good().collect();
     let baseline = choice.order.iter().copied().find(|&each| names[each] == question.baseline);
@@ -96,6 +97,7 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
     let is_random = decided.is_random || repetitions == 1;
     let mut answer = json!({
         "best": best.iter().map(|&each| &names[each]).collect::<Vec<_>>(),
+        "candidates": decided.candidates.iter().map(|&each| &names[each]).collect::<Vec<_>>(),
         "is_idle": false,
         "pairs": if is_random { repetitions } else { 0 },
         "repeatable": prediction.map(|found| found.leader_stays),
@@ -117,6 +119,7 @@ fn remove_choice(answer: &mut Value) {
         answer[key] = Value::Null;
     }
     answer["best"] = json!([]);
+    answer["candidates"] = json!([]);
     answer["algorithms"] = json!([]);
     answer["is_idle"] = json!(true);
 }

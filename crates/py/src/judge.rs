@@ -1,7 +1,7 @@
 //! Statistics of the decision, for Python: converts lists of numbers to dictionaries of results.
 
 use cwndlab_judge::{
-    Bounds, Choice, Rule, Utilities, decide, logarithms as logarithms_of, population,
+    Bounds, Choice, Thresholds, Utilities, decide, logarithms as logarithms_of, population,
     relative_change as change_of,
 };
 use pyo3::prelude::*;
@@ -9,19 +9,21 @@ use pyo3::types::{PyDict, PyList};
 
 /// Chooses the set of good algorithms.
 #[pyfunction]
-#[pyo3(signature = (gain, cost, *, price, zone))]
+#[pyo3(signature = (gain, cost, *, price, zone, sure))]
 pub(crate) fn choose_set<'py>(
     py: Python<'py>,
     gain: Vec<Vec<f64>>,
     cost: Vec<Vec<f64>>,
     price: f64,
     zone: f64,
+    sure: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let rule = Rule { zone, ..Rule::default() };
-    let decision = decide(&Utilities::new(gain), &Utilities::new(cost), price, rule);
+    let thresholds = Thresholds { zone, sure };
+    let decision = decide(&Utilities::new(gain), &Utilities::new(cost), price, thresholds);
     let found = PyDict::new(py);
     found.set_item("order", &decision.choice.order)?;
     found.set_item("good", decision.choice.good().collect::<Vec<_>>())?;
+    found.set_item("candidates", &decision.candidates)?;
     found.set_item("scores", scores(py, &decision.choice)?)?;
     found.set_item("is_random", decision.is_random)?;
     found.set_item("is_settled", decision.is_settled)?;

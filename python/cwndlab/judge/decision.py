@@ -3,8 +3,8 @@
 This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three separate
 probabilities describe how certain it is that the first recommended algorithm is right:
 
-- *repeatable*: the probability that a new experiment on this link would recommend the algorithm
-  again, alone or with others. The new experiment has the same number of repetitions, but other
+- *repeatable*: the probability that a new experiment on this link would again find that the
+  algorithm may well be the best. The new experiment has the same number of repetitions, but other
   random seeds. With more repetitions, this probability approaches 1, even if the simulated link
   resembles no real network. Therefore, a high value alone does not make a decision certain.
 - *robust*: the probability that the algorithm is nearly the best (within the indifference zone) on
@@ -103,6 +103,9 @@ class Decision:
     results, which do not show the effect of chance."""
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured or no data arrived."""
+    candidates: tuple[str, ...]
+    """The algorithms that may well be the best, including those in `best`. There are more of them
+    than recommended algorithms only if `repeatable` is below 0.9."""
     entrants: tuple[Entrant, ...]
     """Results of the compared algorithms, from the highest score to the lowest."""
     repeatable: float | None
@@ -204,6 +207,7 @@ class Decision:
             "goal": self.goal.name,
             "setting": self.setting,
             "best": list(self.best),
+            "candidates": list(self.candidates),
             "sure": self.sure,
             "repeatable": self.repeatable,
             "same_set": self.same_set,
@@ -275,7 +279,7 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 def _without_choice(decision: Decision) -> Decision:
     """Remove the recommendation from a decision about runs in which no data arrived."""
     unknown = replace(decision, repeatable=None, same_set=None, good_selection=None, step=None)
-    return replace(unknown, best=(), entrants=(), is_alone=False, is_idle=True)
+    return replace(unknown, best=(), candidates=(), entrants=(), is_alone=False, is_idle=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +323,7 @@ def decide_runs(
         setting="",
         pairs=repetitions if chosen["is_random"] or repetitions == 1 else 0,
         best=tuple(names[at] for at in chosen["good"]),
+        candidates=tuple(names[at] for at in chosen["candidates"]),
         entrants=entrants,
         repeatable=chosen["leader_stays"],
         same_set=chosen["same_set"],
@@ -340,7 +345,7 @@ def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
     `gain` and `cost` have a row for each algorithm and a column for each repetition; `price` is the
     weight of the cost.
     """
-    return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
+    return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE, sure=SURE)
 
 
 def rows(comparison: Comparison, column: str) -> Floats:

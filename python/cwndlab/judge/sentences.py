@@ -164,6 +164,7 @@ def sentences(decision: Decision) -> list[str]:
     """Return the sentences that follow the headline of a decision."""
     found = [
         _unpaired(decision),
+        _candidates(decision),
         step_sentence(decision),
         condition(decision),
         distances_sentence(decision),
@@ -181,6 +182,12 @@ def _unpaired(decision: Decision) -> str:
         return ""
     names = join_words([quoted(name) for name in decision.unpaired])
     return say("unpaired", names=names, first=quoted(decision.first))
+
+
+def _candidates(decision: Decision) -> str:
+    """Return a sentence on algorithms that may be the best but are not recommended."""
+    others = [quoted(name) for name in decision.candidates if name not in decision.best]
+    return say("candidates", others=join_words(others, "or")) if others else ""
 
 
 def _queue(decision: Decision) -> str:

@@ -55,6 +55,7 @@ TEMPLATES = {
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
+    "candidates": "But {others} may be the best; more repetitions would decide.",
     # The change from the algorithm that the user runs now.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
@@ -113,7 +114,8 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": (
-        "new runs on {where} would recommend {name} again (estimated from {pairs} pairs of runs)"
+        "new runs on {where} would again find that {name} may be the best (estimated from {pairs} "
+        "pairs of runs)"
     ),
     (
         "repeatable unknown"

@@ -144,8 +144,8 @@ def decide_population(
     found = weigh(means, list(by_class), shares, zone=ZONE)
     first = names.index(decision.first)
     if weights.meaning.are_estimates:
-        good = likely_best(means, shares, first)
-        decision = replace(decision, best=tuple(names[each] for each in good))
+        good = tuple(names[each] for each in likely_best(means, shares, first))
+        decision = replace(decision, best=good, candidates=good)
     regrets = found.regrets[first]
     worst = int(np.argmax(regrets))
     classes = tuple(
