@@ -69,7 +69,7 @@ class Inquiry:
     def look(self, repetitions: int) -> tuple[Results, Answers]:
         """Run the study with `repetitions` repetitions; return its results and the decisions.
 
-        The decisions ignore the runs on similar networks.
+        The decisions depend only on these runs, not on runs on similar networks (`try_networks`).
 
         Raises:
             ResultsError: no run has a result.

@@ -113,7 +113,9 @@ class _HarmWatch:
         self.traffic.look([], counts=False)  # all flows of the period are new
 
     def ends_early(self, states: SenderStates) -> bool:
-        """Return whether the alarm reports harm by the flows; ignore the wash-out.
+        """Return whether the alarm reports harm by the flows.
+
+        The result is False during the wash-out, which is the first part of the period.
 
         Args:
             states: `TCP_INFO` values of each flow, by the flow's number.

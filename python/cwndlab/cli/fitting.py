@@ -238,9 +238,9 @@ def _next(found: Fit) -> list[str]:
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
         f"  {best.command}",
-        "  would help to recommend a better algorithm. The power (goodput / 95th percentile RTT)",
-        f"  of the recommended algorithm is expected to be {before:.2g} % below that of the best",
-        f"  algorithm for this link; after the proposed measurement, only {after:.2g} % below",
+        "  would help to recommend a better algorithm. Expected power (goodput / 95th percentile",
+        "  RTT) of the recommended algorithm, compared with the best algorithm for this link:",
+        f"  {before:.2g} % lower now, and {after:.2g} % lower after the proposed measurement",
     ]
 
 

@@ -142,7 +142,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "Check which features work on this machine, and print how to enable missing features.",
         ),
     },
-    "Parts of a study": {
+    "Algorithms, links and other parts of a study": {
         "algorithm": CommandEntry(
             "cwndlab.cli.algorithm",
             "algorithm_group",

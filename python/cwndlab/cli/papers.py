@@ -111,7 +111,7 @@ def _row(judgement: Judgement, trials: Sequence[Trial], inferred: Mapping[str, s
     )
     return [
         judgement.claim.id,
-        judgement.theirs.value if judgement.theirs else "not a number from the paper's tables",
+        judgement.theirs.value if judgement.theirs else "no number in the paper's tables",
         *(Text(each.value, _STYLES.get(each.value, "")) for each in ours),
         *([inferred.get(judgement.claim.id, "")] if inferred else []),
         why,

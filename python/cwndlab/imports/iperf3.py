@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the time after the warm-up and, from a receiver's file, the goodput in this time."""
+    """Return the duration after the warm-up and, from a receiver's file, its mean goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

@@ -74,9 +74,9 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a table with samples of one flow, line by line.
 
     Raises:
-        MeasurementError: the column with the times or the column with the data is missing; a line
-            contains no time or a value that is not a number; or the table contains fewer than two
-            samples.
+        MeasurementError: the column with the times or the column with the data is missing; the
+            time is missing in a line; a value is not a number; or the table contains fewer than
+            two samples.
     """
     # Lines may end as on any operating system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)

@@ -161,9 +161,11 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return the probability of each family at the measurement, where all features are 0.
+    """Return the probability of each family, given the measurement.
 
-    A logistic regression on points near the measurement gives these probabilities.
+    A logistic regression on simulations near the measurement gives these probabilities. Its
+    features are the differences of the statistics from the measurement, so the measurement itself
+    is the point at which all features are 0.
     """
     count = len(shares)
     present = shares > 0

@@ -164,7 +164,7 @@ class Fit:
         return probing.numbers(self._placed(), "cubic", names).T
 
     def _placed(self) -> list[PlacedPoint]:
-        """Draw the `REPLICATES` links for predictions, with the numbers of their random seeds."""
+        """Draw `REPLICATES` links for predictions; number each link, to derive its random seeds."""
         links = enumerate(self.draw(REPLICATES), _FIRST_OF_PREDICTIONS)
         return [(family, point, number) for number, (family, point) in links]
 

@@ -184,7 +184,7 @@ class _Mixture:
     centres: Floats
     weights: Floats
     root: Floats
-    """Cholesky factor of the covariance of the kernels."""
+    """Cholesky factor of the covariance matrix, which is the same for all normal kernels."""
 
     @classmethod
     def around(cls, points: Floats, weights: Floats) -> _Mixture:

@@ -74,7 +74,10 @@ class MeasuredFlow:
 
     @property
     def ramp(self) -> Ramp | None:
-        """Ramp of a probe, with the step that is half of the bulk phase's goodput."""
+        """Ramp of a probe; None if the flow was not a probe.
+
+        `half_step` is the last step whose rate is at most half of the bulk phase's goodput.
+        """
         if self.probe is None:
             return None
         rates = bulk_samples(self.samples, self.probe).get("goodput_mbit_s", np.empty(0))

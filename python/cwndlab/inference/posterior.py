@@ -22,12 +22,13 @@ LEVEL = 0.9
 UNEXPLAINED = 0.88
 """Largest value of `Check.excess` at which the links explain the measurement.
 
-`Check.excess` is the deviation of the measurement from the median of some simulations, divided by
-the deviation that 95 % of these simulations do not exceed. The limit would be 1 if the simulations
-had been selected independently of the measurement. However, simulations near the measurement were
-selected, which makes `Check.excess` smaller; therefore, the limit is below 1. In a test with 60
-simulated wired links of the assumed family, `Check.excess` was never above 0.87
-(docs/notes/2026-11-inference.md).
+`Check.excess` compares the measurement with simulations (see `Posterior.check`). It is the
+deviation of the measurement from the median of these simulations, divided by the deviation that
+95 % of them do not exceed. The limit would be 1 if the simulations had been selected independently
+of the measurement. However, selecting simulations near the measurement makes `Check.excess`
+smaller; therefore, the limit is below 1. In a test, flows on 60 simulated wired links served as
+measurements. The inference used the correct family of links, and `Check.excess` was never above
+0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which the spread of the links is multiplied.
@@ -40,13 +41,13 @@ _CONSIDERED = 0.05
 The most probable family is always considered.
 """
 _LEAST_TYPICAL = 1.0
-"""Lower limit of the number by which a measurement's distance from simulations is divided.
+"""Lower limit of the divisor in `Check.excess`.
 
-A distance is measured from the median of the simulations, in standard deviations of the statistics.
-The distance of the measurement is divided by the 95th percentile of the distances of single
-simulations. The standard deviations are increased so that each is at least `least_chance`. If the
-simulations differ from each other by much less than `least_chance`, the percentile is therefore
-near 0. Without the lower limit, even a measurement near the simulations would seem far away.
+`Check.excess` is the distance of the measurement from the median of the simulations, divided by the
+95th percentile of the distances of single simulations (the divisor). The unit of all distances is
+the standard deviation of a statistic, which is never below `least_chance`. If the simulations
+differ from each other by much less than `least_chance`, the 95th percentile is near 0. Without the
+lower limit, even a measurement near the simulations would then seem far away.
 """
 _SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
@@ -78,7 +79,7 @@ class Check:
     """The statistic in which the measurement differs most from the simulations, as the noun phrase
     that `cwndlab.inference.summaries.title` returns."""
     is_above: bool
-    """True if the statistic `worst` is larger in the measurement than in the simulations."""
+    """True if the statistic that `worst` names is larger in the measurement than in simulations."""
     excess: float
     """Deviation of the measurement from the median of the simulations, divided by the deviation
     that 95 % of the simulations do not exceed."""
@@ -204,7 +205,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def uncorrected(self) -> Posterior:
-        """Return the posterior with the simulated instead of the corrected link parameters."""
+        """Return the posterior with the simulated link parameters, not corrected by regression."""
         return replace(
             self,
             members=tuple(
@@ -230,10 +231,11 @@ class Posterior:
     def _near(self, members: Sequence[Member]) -> Floats:
         """Return the statistics of randomly drawn simulations near the measurement.
 
-        Each simulation used one link of a family in `members`. The probability of drawing a
-        simulation is proportional to a product: the weight of this link, multiplied by the
-        probability of the link's family. A simulation that is drawn several times is returned once.
-        If `members` is empty, return `replicates`.
+        The simulations are drawn from those that inferred the families of links in `members`. Each
+        simulation used one link. The probability of drawing a simulation is proportional to the
+        link's weight, multiplied by the probability of the link's family. A simulation that is
+        drawn several times is returned once. If `members` is empty, the result is the statistics of
+        the new simulations (`replicates`).
         """
         if not members:
             return self.replicates

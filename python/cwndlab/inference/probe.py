@@ -38,7 +38,11 @@ class Ramp:
 
     @classmethod
     def of(cls, probe: Probe, goodput_mbit_s: float, duration_s: float) -> Ramp:
-        """Choose the step for a measured goodput; only steps that the flow completes count."""
+        """Return a probe's ramp, with `half_step` for the measured goodput.
+
+        `half_step` is one of the steps that end within `duration_s`, the duration of the flow. It
+        is below 1 if no step is suitable.
+        """
         steps = int((duration_s - _begin_s(probe)) * 1e9 / probe.doubling_ns)
         if not goodput_mbit_s > 0:
             return cls(probe, 0)

@@ -161,7 +161,7 @@ def summarize(
         samples: columns of the table `samples` with only the rows of this flow, recorded at least
             once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
-        ramp: the ramp of the flow, if the flow was a probe.
+        ramp: if the flow was a probe, the schedule of its increasing rates.
     """
     found: dict[str, float] = {}
 

@@ -118,14 +118,19 @@ def shared(goodput_mbit_s: float, trip: Dimension) -> Family:
             Dimension("others", "Number of competing flows", "", 0.6, 6.4),
             Dimension(
                 "since",
-                "Start of competing flows",
+                "Start time of competing flows",
                 "fraction of the run",
                 -0.6,
                 0.9,
                 is_linear=True,
             ),
             Dimension(
-                "until", "End of competing flows", "fraction of the run", 0.2, 1.6, is_linear=True
+                "until",
+                "End time of competing flows",
+                "fraction of the run",
+                0.2,
+                1.6,
+                is_linear=True,
             ),
         ),
         _shared,

@@ -36,8 +36,8 @@ pairs."""
 _FASTEST_QUANTILE = 0.02
 """This quantile of the measured delays is taken as the shortest delay, both of the idle link and of
 the busy link. The minimum of the delays can be too short if a clock or a sending time was wrong.
-For the idle link, it can also be too short if other traffic arrived just before a pair: this
-traffic made the link busy, and a busy link serves packets faster."""
+For the idle link, it can also be too short if other traffic arrived just before a pair of packets:
+this traffic made the link busy, and a busy link serves packets faster."""
 _FASTER_MS = 0.2
 """A smaller difference between two delays, in ms, may be noise of the hosts' timers."""
 _CHANCE = 1e-4

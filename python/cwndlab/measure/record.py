@@ -115,7 +115,7 @@ class Recording:
         told = "Recorded by cwndlab link record; each delay is half of the minimum round-trip time."
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
         if self.light:
-            told = "Recorded by cwndlab link record --light-heavy; delays are in the light traces."
+            told = "Recorded by cwndlab link record --light-heavy; delays are in light_trace files."
             delay = "0 ms"
         tables: dict[str, dict[str, str]] = {}
         for each in self.directions:

@@ -175,9 +175,9 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Maps factors to levels. The runs with these levels contain the change. To show the effect of
-    the change, a claim or table is evaluated again on these runs: these levels replace the levels
-    that the claim or table sets for the same factors."""
+    """Maps factors to levels. The runs with these levels are the experiment's runs, to which the
+    change applies. To show the effect of the change, a claim or table is evaluated again on these
+    runs: these levels replace the levels that the claim or table sets for the same factors."""
     among: dict[str, LevelText] = Field(default={})
     """Maps further factors to levels. All compared runs must have these levels: the runs with the
     change, and the runs without the change."""
@@ -196,16 +196,17 @@ class Experiment(Model):
 
 
 class ChosenSetting(Model):
-    """A setting that contradicts the paper's text, but reproduces the paper's figures.
+    """A TCP setting that reproduces the paper's figures, but contradicts the paper's text.
 
-    The study runs the variants twice: with this setting, and with the setting that the paper
-    states.
+    cwndlab chose this setting. The study runs each TCP variant that the setting affects twice: with
+    the chosen setting, and with the setting that the paper states.
     """
 
     setting: str
     """Text that names both the chosen TCP setting and the setting that the paper states."""
     variants: dict[str, str]
-    """Maps each TCP variant with the chosen setting to its counterpart with the paper's setting."""
+    """Maps the name of each variant with the chosen setting to the name of the same variant with
+    the setting that the paper states."""
 
 
 class _StudyOfClaims(Model):

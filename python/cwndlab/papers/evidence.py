@@ -17,7 +17,7 @@ from cwndlab.papers.reading import MEASURES, WindowSeries
 from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
-AFTER_LOSSES = "median threshold after losses (in BDP)"
+AFTER_LOSSES = "median slow-start threshold after losses (in BDP)"
 """Name of the only statistic that is computed from several columns of a time series."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
@@ -211,12 +211,17 @@ def _peaks(value: pl.Expr) -> pl.Expr:
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 
 
+def _low(value: pl.Expr) -> pl.Expr:
+    """Return how many samples of a time series have a value of at most 10."""
+    return (value <= 10).sum().cast(pl.Float64)  # noqa: PLR2004  as it says
+
+
 _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "mean": lambda value: value.mean(),
     "standard deviation": lambda value: value.std(),
     "variation": lambda value: value.std() / value.mean(),
     "number of rises to twice the mean": _peaks,
-    "number of samples of at most 10": lambda value: (value <= 10).sum().cast(pl.Float64),  # noqa: PLR2004  as it says
+    "number of samples with a value of at most 10": _low,
     "p5": _quantile(0.05),
     "p5 over mean": lambda value: value.quantile(0.05, "linear") / value.mean(),
     "p10": _quantile(0.1),

@@ -96,9 +96,9 @@ class ClaimTrial:
     def shown(self) -> Change:
         """The element of `changes` to display as an example of the experiment's effect.
 
-        Of all elements, this is the one in which the distance between the value and the bounds that
-        the claim sets for the value decreases most from `before` to `after`. However, elements
-        whose field `after` has the verdict *holds* take precedence over all others.
+        If `after` has the verdict *holds* in any element, only these elements are candidates;
+        otherwise, all elements are. Of the candidates, the one is displayed in which the distance
+        between the value and the claim's bounds decreases most.
         """
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
@@ -232,7 +232,10 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return how far a change moves a value away from its bounds; negative if it moves closer."""
+    """Return by how much a change increases the distance of a value from its bounds.
+
+    The distance is 0 inside the bounds. The result is negative if the distance decreases.
+    """
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0

@@ -104,7 +104,7 @@ class Expression:
             case ast.Attribute(value=ast.Name(id=direction), attr=variant):
                 pass
             case _:
-                msg = f'"{ast.unparse(node)}" is not a cell'
+                msg = f'"{ast.unparse(node)}" is not a table cell'
                 raise ValueError(msg)
         variants = self._variants if variant == EVERY_VARIANT else (variant,)
         return [Name(each, direction, row) for row in rows for each in variants]
@@ -216,6 +216,6 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "rank_correlation": _rank_correlation,
 }
 """Maps the name of each function that expressions may use to its implementation. Each function
-takes one array; entry i along its first axis belongs to value i in the function's parentheses. In
-`min(reno[3:5])`, these values are the variant's cells in rows 3, 4 and 5 of the paper's table, or
-the means of cwndlab's runs for these cells."""
+takes one array `values`: `values[0]` is the first value in the function's parentheses, `values[1]`
+the second, and so on. In `min(reno[3:5])`, these values are the variant's cells in rows 3, 4 and 5
+of the paper's table, or the means of cwndlab's runs for these cells."""

@@ -161,7 +161,7 @@ class Plausibility(Model):
     value: WrittenOut
     """Expression that computes the number from other numbers in the paper."""
     stated: WrittenOut
-    """The number as the paper states it, or a second expression that computes the number."""
+    """The number as the paper states it, or an expression that computes it in another way."""
     unit: str
     within: float
     """Largest relative difference that the rounding of the paper's numbers can cause."""

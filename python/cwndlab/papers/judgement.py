@@ -82,7 +82,8 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict according to the paper's tables; None if they contain no value for this claim."""
     printed: ClaimVerdict | None
-    """Verdict *as printed*; None if no settings were chosen to match the paper's figures."""
+    """Verdict *as printed*, from runs with the settings that the paper states. None if cwndlab
+    chose no setting that contradicts the paper: then there is only one verdict."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -160,7 +161,10 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether the verdict on one part of a claim is *input*."""
+    """Return a function that checks whether the verdict on one part of a claim is *input*.
+
+    This is the verdict if cwndlab's value for the part agrees with the paper by construction.
+    """
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
@@ -225,7 +229,7 @@ class _Nothing:
 
 
 class _Open:
-    """A part of a claim, with the paper's and cwndlab's numbers from which a test decides it."""
+    """A part of a claim, with the numbers of the paper and of cwndlab that decide this part."""
 
     def __init__(
         self,

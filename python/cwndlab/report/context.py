@@ -154,7 +154,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """For each data direction: the comparisons in all settings, and the one in this setting."""
+        """For each data direction: comparisons of algorithms, in all settings and in this one."""
         return [
             (direction, comparison)
             for direction in self.context.directions

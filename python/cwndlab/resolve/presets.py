@@ -82,7 +82,8 @@ class Preset(Model):
     )
     fixed: dict[str, str] = Field(
         default={},
-        description="maps the path of an assumed value to the reason why the value has no range",
+        description="maps the key of an assumed value that has no range, such as link.delay, to "
+        "the reason for this",
     )
 
     def figures(self) -> list[str]:

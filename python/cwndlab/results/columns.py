@@ -23,8 +23,8 @@ class Together(Enum):
     SUM = "sum"
     """Sum over all flows; used for counts."""
     RATE = "rate"
-    """Rate of all flows together: the data of all flows, divided by the time during which at least
-    one flow was measured; used for rates."""
+    """The data of all flows, divided by the time during which at least one flow was measured; used
+    for columns that contain data rates."""
     MEAN = "mean"
     """Mean over all flows; used for columns that are neither counts nor rates."""
 

@@ -131,8 +131,8 @@ def write_tables(
         matrix: file with one row for each run: factors, repetition and seed.
         order: numbers of the finished runs; the number of a run is its position in the matrix.
         blocks: blocks that contain the rows of the runs.
-        labels: for each table, the columns that an earlier call added to the stored rows from its
-            matrix. These columns are removed, and the columns of `matrix` are added.
+        labels: for each table, the columns that an earlier call copied from its matrix into the
+            stored rows (the result of that call). The columns of `matrix` replace these columns.
         write: function that is called with the name and content of each file.
 
     Returns:

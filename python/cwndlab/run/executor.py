@@ -69,7 +69,7 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for the history, such as how late the emulated link delivered packets."""
+    """Further facts for the runs' history, such as how late the emulated link delivered packets."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
@@ -215,7 +215,7 @@ class Compute:
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run the requested task in the process that received the request; return its batch."""
+        """Run the requested task in the process that received the request; return a `Batch`."""
         return compute([self.task], self.objects, take=send)
 
 

@@ -47,7 +47,7 @@ class Basis(Model):
 
     @property
     def basis(self) -> str:
-        """The source of the range or weight, followed by the values that come from no source."""
+        """The source of the range's limits or of the weight, and `invented`, as one text."""
         invented = self.invented and f"invented: {self.invented}"
         return "; ".join(part for part in (self.source, invented) if part)
 
@@ -55,7 +55,7 @@ class Basis(Model):
 class Choice(Model):
     """One alternative in a range whose values are not numbers, such as TCP stacks."""
 
-    name: str = Field(description="name of this choice")
+    name: str = Field(description="name of this alternative in the range, such as linux-6.1")
     set: dict[str, Any] = Field(
         default={},
         description="keys of the study that this choice sets, as PATH = VALUE; if absent, none",

@@ -51,7 +51,7 @@ class Written:
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
-        """Convert a value from the unit in which it was parsed, such as ns, to the field's unit."""
+        """Convert a value from the parser's unit, such as ns, to the unit of the SI field."""
         if isinstance(value, tuple):
             return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
         if value % self.scale:

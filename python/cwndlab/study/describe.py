@@ -293,16 +293,17 @@ def _describe_stage(
 def _reorder(reorder: PathPart) -> str:
     match reorder.kind:
         case "late":
-            share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
-            return (
-                f"{share} of packets, but at most one packet in {reorder.gap}, have {delay} of "
-                "additional delay"
-            )
+            delay = format_duration(reorder.delay_ns)
+            return f"{_reordered(reorder)} have an additional delay of {delay}"
         case "early":
-            share = format_share(reorder.ppb)
-            return f"{share} of packets, but at most one packet in {reorder.gap}, have no delay"
+            return f"{_reordered(reorder)} have no delay"
         case _:
             return "jitter changes the order of packets"
+
+
+def _reordered(reorder: PathPart) -> str:
+    spacing = f" (at most one of {reorder.gap} consecutive packets)" if reorder.gap > 1 else ""
+    return f"{format_share(reorder.ppb)} of packets{spacing}"
 
 
 def _default(size: QueueSize) -> str:
@@ -316,7 +317,7 @@ def _rate(rate: PathPart, traces: Mapping[str, Trace]) -> str:
         if rate.light is None:
             return trace
         trains, after = traces[rate.light.path].path.name, format_duration(rate.light.after_ns)
-        return f"{trace} (packet trains from {trains} after an idle time of {after})"
+        return f"{trace} (bursts after an idle time of {after} follow packet trains in {trains})"
     if rate.bits_per_sec is None:
         return "unlimited rate"
     burst = "" if rate.burst_bytes is None else f", burst {format_size(rate.burst_bytes)}"
@@ -371,7 +372,8 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("algorithms that run before each measured run", ", ".join(turns)))
+        name = "algorithms in unmeasured runs before each measured run"
+        facts.append(Fact(name, ", ".join(turns)))
     return facts
 
 

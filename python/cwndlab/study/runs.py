@@ -87,8 +87,9 @@ class Runs(Sequence[Run]):
     ) -> None:
         """Prepare the runs of the given combinations of levels.
 
-        The seeds of the runs are derived from the study's seed. If `has_own_seeds` is set, each
-        channel has its own seeds: they also depend on the result of `channel_of`.
+        The seeds of the runs are derived from the study's seed. If `has_own_seeds` is set, they
+        also depend on the settings that `channel_of` returns. Combinations that differ only in the
+        algorithm have the same seeds in either case.
         """
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)

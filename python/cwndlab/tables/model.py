@@ -39,7 +39,7 @@ class TableCell:
 
     @property
     def text(self) -> str:
-        """The value with its uncertainty, followed by `beside` and `of_runs` in parentheses."""
+        """The value with its uncertainty; then `beside` and `of_runs`, both in parentheses."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)

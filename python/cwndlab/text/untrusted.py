@@ -85,7 +85,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Yield before each item of a list or object, so that the caller can read the item."""
+        """Yield at the start of each item of a list or object; the caller then reads the item."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1

@@ -113,10 +113,10 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """The smaller of two fractions of runs, for goodput and for median RTT.
+        """The smaller of two fractions of runs: one for goodput, and one for median RTT.
 
-        Each is the fraction of all runs (of simulator and kernel together) whose value lies in two
-        ranges: the range of the simulator's values, and the range of the kernel's values.
+        Each fraction is the share of all runs (of simulator and kernel together) whose goodput or
+        median RTT lies both in the range of the simulator's values and in that of the kernel's.
         """
         return min(self.pairs[name].common for name in _BOUNDS)
 

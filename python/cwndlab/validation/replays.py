@@ -103,7 +103,7 @@ def _first_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def _send(run: Run, algorithm: str, program: str) -> None:
-    """Execute the run on the kernel; senders and receivers use the build that records calls."""
+    """Execute the run on the kernel; both ends use the algorithm's build that records calls."""
     scenario: dict[str, Any] = json.loads(run.scenario.to_json())
     scenario["duration_ns"] = min(scenario["duration_ns"], _RUN_NS)
     scenario["warm_up_ns"] = 0

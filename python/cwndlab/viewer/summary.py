@@ -73,7 +73,7 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return a finished study's tally from the cached summary `kept`; None if that is invalid."""
+    """Make the `Tally` of a finished study from its cached summary; None if `kept` is invalid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))

@@ -139,7 +139,7 @@ def test_a_simulated_study_of_methods_reports_them_apart(tmp_path: Path) -> None
     results = cw.Study.load(path).run(tmp_path / "r")
     page = write_report(results, formats=()).read_text(encoding="utf-8")
     section = page.split('id="methods"')[1].split("</section>")[0]
-    assert "Effects of transfer method and algorithm on goodput" in section
+    assert "Effects of transfer method (such as SFTP) and algorithm on goodput" in section
     assert section.index(">raw TCP<") < section.index(">one block at a time<")
     assert "algorithm's effect" not in section, "there is one algorithm"
     assert "The method with the largest effect is one block at a time" in section

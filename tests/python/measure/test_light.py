@@ -192,7 +192,7 @@ def test_the_link_refers_to_the_light_traces_and_has_no_other_delay(tmp_path: Pa
         paths[".toml"].read_text(encoding="utf-8")
         == """\
 title = "recorded link home"
-description = "Recorded by cwndlab link record --light-heavy; delays are in the light traces."
+description = "Recorded by cwndlab link record --light-heavy; delays are in light_trace files."
 
 [link]
 trace = "home-downlink.trace"

@@ -41,7 +41,7 @@ def test_the_others_stand_before_a_run_the_last_ones_last() -> None:
 
 def test_what_hosts_remember_is_told_before_it_runs() -> None:
     told = "\n".join(describe_study(study(rotation=TURNS)))
-    assert "algorithms that run before each measured run: bic, cubic, reno" in told
+    assert "algorithms in unmeasured runs before each measured run: bic, cubic, reno" in told
     assert "remember" not in "\n".join(describe_study(study()))
 
 

@@ -491,7 +491,7 @@ def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
         value=Expression("cubic"),
         metric="ssthresh_pkts",
         direction="downlink",
-        of_samples="median threshold after losses (in BDP)",
+        of_samples="median slow-start threshold after losses (in BDP)",
     )
     found = PaperRuns(claims_of(claim(part())), Results()).values(own, Name("cubic", "downlink"))
     assert found == pytest.approx([1.1]), "120, 80 and 110 were left; the first has no before"

@@ -92,7 +92,7 @@ def test_all_are_described() -> None:
     described = "\n".join(describe_link(f"{PLAIN},jitter=wifi 7 ms,reorder=1 %, 5 ms,{acks}"))
     assert "aggressive ACK filter, one ACK in 4" in described
     assert "jitter wifi 7 ms" in described
-    assert "1 % of packets, but at most one packet in 1, have 5 ms of additional delay" in described
+    assert "1 % of packets have an additional delay of 5 ms" in described
 
 
 @pytest.mark.parametrize("stack", ["linux-6.1", "ns-2-linux"])

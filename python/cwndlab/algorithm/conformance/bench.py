@@ -37,12 +37,13 @@ _APPROACHES, _NEAR_S = 6, 0.3
 """Limits of the search for the time at which the application must slow down: the maximum number of
 runs, and the error in seconds that is small enough to end the search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Offsets, as multiples of `_STEP_S` seconds, from the time at which the application must slow down
-according to the search. After the search, further runs try these offsets one after another, until
-the application begins to limit the sender within the deviation that `_EARLIEST_S` describes."""
+"""Offsets, as multiples of `_STEP_S` seconds, from the time that the search found. In the first run
+after the search, the application slows down at the found time plus the first offset; in the next
+run, plus the second offset, and so on, until the application begins to limit the sender at an
+accepted time (see `_EARLIEST_S`)."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
 """Accepted deviation, in seconds, from the time at which the application must begin to limit the
-sender: at most `-_EARLIEST_S` too early, and at most `_LATEST_S` too late."""
+sender: smallest and largest value. A negative value means that the application begins too early."""
 
 
 class NotReachedError(Exception):
@@ -104,7 +105,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the name of the phase that follows `stay`; empty if the run ends during `stay`."""
+        """Return the phase after the time interval `stay`; empty if the run ends in `stay`."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 

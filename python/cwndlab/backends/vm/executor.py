@@ -61,8 +61,8 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     ) -> dict[str, Any]:
         """Return the answer to a request.
 
-        Other helpers call `waiting` if a request has to wait for the runs of another process.
-        Here, `waiting` is never called, because each request has a separate virtual machine.
+        `waiting` is never called: each request has a separate virtual machine, and therefore does
+        not have to wait for the runs of another process.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.

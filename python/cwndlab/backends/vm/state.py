@@ -30,7 +30,7 @@ def count_from_zero(state: IO[bytes]) -> None:
     with mmap.mmap(state.fileno(), 0) as content:
         header = content.rfind(_HEADER)
         if header < 0:
-            msg = "QEMU has saved a state without an instruction-counted clock"
+            msg = "the state that QEMU has saved does not contain an instruction-counted clock"
             raise KernelRunError(msg)
         at = header + len(_HEADER)
         bias_ns, instructions = _FIELDS.unpack_from(content, at)

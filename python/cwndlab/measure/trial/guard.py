@@ -106,29 +106,29 @@ class Guard:
 
         The tested period `now` is compared with up to three references:
 
-        1. the return `back`;
-        2. the mean of two outcomes: the return, and the median of the earlier baseline periods
-           `before`;
-        3. this median alone, but only if `now` is the tested algorithm's first period.
+        1. the return `back`, with the limits of this guard;
+        2. the mean of two outcomes: the return, and the median of `before`. If `now` is the tested
+           algorithm's first period, the limits are those of this guard; for later periods, they are
+           looser by a factor of 1.25;
+        3. the median of `before`, but only if `now` is the tested algorithm's first period. The
+           limits are looser by a factor of 1.25.
 
         There is harm if `now` is worse than a reference by more than a limit (see `Guardrails`).
-        Comparison 1 uses the limits of this guard. Comparison 2 uses the same limits if `now` is
-        the tested algorithm's first period; for later periods, its limits are looser by a factor of
-        1.25. The limits of comparison 3 are always looser by this factor. The first period is
-        judged more strictly than later periods, because a trial that has hardly begun loses little
-        if it ends without need.
+        The first period is judged more strictly than later periods, because a trial that has hardly
+        begun loses little if it ends without need.
 
         Each comparison finds harm that the others miss: the network may have been worse in the
         earlier periods or in the return, and a queue that the tested algorithm left behind may
         disturb the return.
 
         If no connection carried enough data during the return, `now` is only compared with the
-        median of the earlier baseline periods, with the limits of this guard.
+        median of `before`, with the limits of this guard.
 
         Args:
             now: outcome of the tested period.
-            before: outcomes of the baseline's earlier periods; during a tested period that has
-                already been interrupted by a return, only the outcome of this earlier return.
+            before: outcomes of the baseline's earlier periods. If earlier returns have interrupted
+                the same tested period, `before` contains only the outcome of the last of these
+                returns in which a connection carried enough data.
             back: outcome of the return to the baseline.
             is_whole: whether the tested period ended as planned. If suspected harm ended the period
                 early, the limits of all comparisons are loosened by a further factor of 1.5, and

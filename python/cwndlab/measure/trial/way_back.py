@@ -31,8 +31,8 @@ _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
 """Longest time in seconds for which a new trial waits for the lock, which allows only one trial at
-a time. After a trial was killed, its separate process still holds the lock while it restores the
-setting."""
+a time. After a trial was killed, the process that watched the trial holds the lock until the
+process has restored the congestion control setting."""
 
 
 class Switch:

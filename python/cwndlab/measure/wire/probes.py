@@ -48,7 +48,7 @@ class Clock:
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Return the offset from the probe with the shortest RTT; None if no probe was answered."""
+        """Return the offset measured by the fastest probe; None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)

@@ -116,7 +116,7 @@ class Finish(Model):
 
 
 class Progress(Model):
-    """Request for some fields of TCP_INFO of every flow that the server sends."""
+    """Request for some TCP_INFO fields of every flow whose sender is the server."""
 
     do: Literal["progress"] = "progress"
 
@@ -169,7 +169,7 @@ class Trains(Model):
 
     @property
     def bits_per_sec(self) -> int:
-        """Average rate in bits per second if every value in `gaps_ns` were as low as the lowest."""
+        """Rate in bits per second: bits of one train, divided by the shortest time in `gaps_ns`."""
         return self.packets * self.packet_bytes * 8 * _NS_PER_S // min(self.gaps_ns)
 
 

@@ -51,9 +51,9 @@ def ramp_writes(probe: Probe) -> Iterator[tuple[int, int]]:
 
 
 def _step_at(probe: Probe, at_ns: int) -> tuple[int, int, int]:
-    """Return when the present step began, its rate in bit/s, and what earlier steps offered.
+    """Return the start of the present step in ns, its rate in bit/s, and the data of earlier steps.
 
-    What they offered is in bit/s times ns.
+    The unit of the data is bit/s times ns, which is 1e-9 bit.
     """
     step = min(at_ns // probe.doubling_ns, _MOST_DOUBLINGS)
     earlier = probe.bits_per_sec * probe.doubling_ns * ((1 << step) - 1)

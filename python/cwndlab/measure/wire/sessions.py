@@ -76,8 +76,9 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of a session. This session may measure whenever it is that session's turn. By default,
-    this is its own `id`; a client that has an older session may use that session's turns."""
+    """`id` of the session whose turns this session uses to measure. By default, this session uses
+    its own turns. If the client already has an older session, a new session may use the turns of
+    the older session."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | TrainReceiver | None = None
     saturator: Saturator | None = None

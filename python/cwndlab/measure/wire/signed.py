@@ -29,7 +29,10 @@ class SignedHead:
         return head + self._code(key, side, head) + filling
 
     def decode(self, key: bytes, side: bytes, content: bytes) -> tuple[Any, ...] | None:
-        """Return the values of a datagram's head, or None if `side` did not sign the head."""
+        """Return the values in a datagram's head; None if `side` did not sign this head.
+
+        `side` is the client or the server.
+        """
         size = self.layout.size
         head, code = content[:size], content[size : size + _MAC_BYTES]
         if len(head) < size or not hmac.compare_digest(code, self._code(key, side, head)):

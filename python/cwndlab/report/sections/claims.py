@@ -102,7 +102,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return, as text, the claim's additional values whose verdicts contradict its verdict."""
+    """Return, as text, the values that do not decide the claim, but contradict its verdict."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 

@@ -1,4 +1,4 @@
-"""Write the section on the effects of transfer method and algorithm on goodput."""
+"""Write the section on the effects of transfer method (such as SFTP) and algorithm on goodput."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return a method's table row: its goodput with each algorithm, then its effect on goodput."""
+    """Return a transfer method's table row: its goodput with each algorithm, then its effect."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))
@@ -93,7 +93,7 @@ def _sentences(table: MethodTable) -> list[str]:
             "from the goodput that their separate effects predict."
         )
     elif table.own:
-        says.append("These runs show no clear interaction between method and algorithm.")
+        says.append("These runs show no clear interaction between transfer method and algorithm.")
     return says
 
 
@@ -115,4 +115,6 @@ def _reach(difference: Difference) -> str:
     return typeset(format_reach(difference.relative))
 
 
-METHODS = PageSection("methods", "Effects of transfer method and algorithm on goodput", _methods)
+METHODS = PageSection(
+    "methods", "Effects of transfer method (such as SFTP) and algorithm on goodput", _methods
+)
