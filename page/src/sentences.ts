@@ -113,8 +113,8 @@ function priceSentence({ best, algorithms }: Decided): string {
   const below = low > 0 ? leaderBeyond(algorithms, first, low * 0.95) : undefined;
   const above = high === null ? undefined : leaderBeyond(algorithms, first, high * 1.05 + 1e-6);
   const others =
-    (below === undefined ? "" : say("price other", { name: below, side: "less" })) +
-    (above === undefined ? "" : say("price other", { name: above, side: "more" }));
+    (below === undefined ? "" : say("price other", { name: below, more_or_less: "less" })) +
+    (above === undefined ? "" : say("price other", { name: above, more_or_less: "more" }));
   if (others === "") return say("no turn");
   return say("price", { name: first, range: given(low, high), others });
 }

@@ -64,7 +64,11 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the name that the study uses: "bbr" for the contestant "bbr (sent by cubic)"."""
+        """Return a contestant's name in the study.
+
+        The contestant "bbr (sent by cubic)" is called "bbr" in the study: the study requested bbr,
+        but cubic sent the data.
+        """
         return self.not_sent.get(contestant, contestant)
 
     @property

@@ -88,7 +88,8 @@ class Replacement:
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Relative change of each column in `Goal.shown`, such as the goodput."""
+    """Maps each reported column, such as `goodput_mbit_s`, to its relative change from `old` to
+    `new`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

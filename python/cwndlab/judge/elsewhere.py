@@ -95,7 +95,7 @@ def safest_sentence(decision: Decision) -> str:
     if networks is None or first is None or not is_safer_elsewhere(decision):
         return ""
     return say(
-        "safest of estimates" if decision.are_estimates else "safest",
+        "safest, estimates" if decision.are_estimates else "safest",
         safest=quoted(networks.safest),
         least=percent(-math.expm1(-networks.regrets[networks.safest])),
         first=quoted(first),
@@ -111,7 +111,7 @@ def meaning_of_robust(decision: Decision) -> str:
     if networks is None:
         return say("robust unknown")
     first = quoted(decision.first or "")
-    template = "robust of estimates" if decision.are_estimates else "robust"
+    template = "robust, estimates" if decision.are_estimates else "robust"
     meaning = say(template, name=first, zone=percent(ZONE), draws=networks.draws)
     if not is_safer_elsewhere(decision):
         return meaning

@@ -228,8 +228,9 @@ def _keys_of_any(
 ) -> Iterator[Key]:
     """Yield ranges of delay, queues and loss for a link whose preset defines no ranges.
 
-    Even if the link itself sets a queue size or a loss rate, this value is treated as an estimate
-    and has a range. It has no range if `given` contains the path of its key.
+    The delay has no range if its key is in `known`, which contains the keys that the link sets. A
+    queue size or a loss rate has no range if its key is in `given`, which does not contain these
+    keys. A queue size or a loss rate that the link sets is therefore treated as an estimate.
     """
     for name, span in common.items():
         if isinstance(span, Range):

@@ -52,7 +52,8 @@ class Reliability:
     stated: float
     """Mean of those predicted probabilities that lie between `low` and `high`."""
     happened: float
-    """Fraction of the comparisons that the challenger won; each tie counts as half a win."""
+    """Fraction of the comparisons in this interval in which the challenger was better than the
+    baseline algorithm; each tie counts as one half."""
     count: int
 
     @property

@@ -7,8 +7,8 @@ is *full* if about as much data is in flight as it allows.
 
 - *pacing*: the window is not full, and data is sent at the pacing rate;
 - *application*: the window is not full, and no other cause limits the flow. If the application
-  always has data, it waits for space in the send buffer, and the time is assigned to *send buffer*.
-  Without segmentation offload, the endpoint's clock does not measure this wait;
+  always has data, such a sample is instead assigned to *send buffer*: the application waits for
+  space in the send buffer. Without segmentation offload, the endpoint's clock misses this wait;
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost.
   The algorithm therefore limits the window for another reason, such as delay;
 - *host queue*: the sender's own host limits the flow in one of three ways. The window is full, and

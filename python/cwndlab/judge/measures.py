@@ -4,10 +4,11 @@ Logarithms are computed for each flow and then averaged over flows and runs, so 
 not hide a starved flow. A goodput below 10 kbit/s is treated as 10 kbit/s. An unfinished transfer
 is treated as if it had ended with its run.
 
-In some repetitions, none of the compared algorithms delivers a complete file, response or piece of
-a video, for example because the runs are too short to load a web page. The gain for these uses has
-no value (null) in such a repetition. Otherwise, all algorithms would have nearly the same gain, and
-would wrongly seem to be equally good.
+The *gain* of a goal is the quantity that should be high (see `cwndlab.judge.goals`). A gain can be
+computed from complete files, responses or pieces of a video. If none of the compared algorithms
+delivers any in a repetition, for example because the runs are too short to load a web page, this
+gain has no value (null) in the repetition. Otherwise, all algorithms would have nearly the same
+gain, and would wrongly seem to be equally good.
 """
 
 from typing import Protocol
@@ -88,9 +89,10 @@ def _waited(flows: pl.DataFrame) -> pl.Expr:
 
 
 def _without_idle_repetitions(results: ResultsLike, measured: pl.DataFrame) -> pl.DataFrame:
-    """Set the gains in `_ARRIVED` to null in repetitions in which nothing was measured for them.
+    """Set a goal's gain to null in repetitions in which no algorithm delivered data for the goal.
 
-    In such a repetition, a gain's measured column has no value with any of the algorithms.
+    `_ARRIVED` names the column from which each gain is computed. If this column is null for all
+    algorithms in a repetition, the gain is set to null in this repetition.
     """
     setting = [*cell_factors(results), "repetition"]
     runs = results.runs()

@@ -1,12 +1,13 @@
 """Compare transfer methods, and separate the effects of method and algorithm on goodput.
 
-A table contains scenarios that differ only in the applications that the flows run. Each row is a
-transfer method. The goodput of method m with algorithm a in run r is modelled as a product:
-goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a). The factors are
-computed from geometric means. The effect of a method is its mean goodput over all algorithms,
-divided by that of the table's first method. The effect of an algorithm is its mean goodput over all
-methods, divided by that of the first algorithm. The factor `own` is the interaction of method and
-algorithm.
+A transfer method is the application that transfers the data, such as SFTP. Scenarios that differ
+only in their applications are compared in one table (`MethodTable`), with a row for each transfer
+method and a column for each algorithm. The goodput of method m with algorithm a in run r is modeled
+as a product: goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a). The
+factors are computed from geometric means. The effect of a method is its mean goodput over all
+algorithms, divided by that of the table's first method. The effect of an algorithm is its mean
+goodput over all methods, divided by that of the first algorithm. The factor `own` is the
+interaction of method and algorithm.
 
 Each effect is computed in every run, and has a confidence interval over runs. The k-th runs of two
 methods form a pair. In a measurement campaign, both runs belong to the same cycle; in a simulation,

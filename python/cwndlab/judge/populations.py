@@ -54,7 +54,7 @@ class Class:
     """True if the weight, or a part of it, is not supported by a publication or a data set."""
 
     def level(self) -> dict[str, Any]:
-        """Return the class of users as a factor level of a study: its name and its study keys."""
+        """Return this class as a level of a study's factor: its name, link and `changes`."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 

@@ -83,7 +83,7 @@ def _several(decision: Decision, said: Mapping[str, str]) -> str:
     """Return the recommendation of a decision that names several algorithms."""
     if decision.are_estimates:
         first, *others = (quoted(name) for name in decision.best)
-        return say("several of estimates", first=first, others=join_words(others, "or"), **said)
+        return say("several, estimates", first=first, others=join_words(others, "or"), **said)
     is_all = len(decision.best) == len(decision.entrants) and not decision.unpaired
     return say("all" if is_all else "several", **said)
 
@@ -105,7 +105,7 @@ def step_sentence(decision: Decision) -> str:
         changes=_changes(decision.step),
     )
     if decision.baseline in decision.best:
-        template = "no step of estimates" if decision.are_estimates else "no step"
+        template = "no step, estimates" if decision.are_estimates else "no step"
         return f"{sentence} {say(template, baseline=baseline, zone=percent(ZONE))}"
     return sentence
 
@@ -131,10 +131,10 @@ def price_sentence(decision: Decision) -> str:
     low, high = (0.0 if own[0] < _LEAST_PRICE else own[0]), own[1]
     others = ""
     if low > 0 and (name := _leader_beyond(decision.entrants, first, low, is_above=False)):
-        others += say("price other", name=quoted(name), side="less")
+        others += say("price other", name=quoted(name), more_or_less="less")
     name = _leader_beyond(decision.entrants, first, high, is_above=True)
     if name and math.isfinite(high):
-        others += say("price other", name=quoted(name), side="more")
+        others += say("price other", name=quoted(name), more_or_less="more")
     if not others:
         return say("no turn")
     return say("price", name=quoted(first), range=given(low, high), others=others)
@@ -276,7 +276,7 @@ def _population(decision: Decision) -> list[str]:
     if loser is not None and (not decision.are_estimates or loser.weight >= _PROBABLE):
         found.append(
             say(
-                "loser of estimates" if decision.are_estimates else "loser",
+                "loser, estimates" if decision.are_estimates else "loser",
                 name=loser.name,
                 best=quoted(loser.best),
                 weight=percent(loser.weight),
@@ -291,10 +291,10 @@ def _population(decision: Decision) -> list[str]:
             say(
                 "weight turn",
                 first=quoted(first),
-                name=turn.name,
-                side="exceeds" if turn.side == "above" else "is below",
-                at=percent(turn.at),
                 instead=quoted(turn.instead),
+                more_or_fewer="more" if turn.side == "above" else "fewer",
+                share=percent(turn.at),
+                name=turn.name,
                 invented=say("invented") if population.meaning.is_invented else "",
             )
         )
@@ -325,10 +325,7 @@ def _how_sure(decision: Decision) -> str:
 
 
 def _on_these_networks(decision: Decision, repeatable: float) -> str:
-    """Return a phrase on how certain a decision is.
-
-    For this decision, no similar networks were simulated.
-    """
+    """Return a phrase on the certainty of a decision made without simulating similar networks."""
     if repeatable < SURE:
         weakest = say("not repeatable", share=probability(repeatable))
         return say("not sure", sure=probability(repeatable), weakest=weakest)
@@ -342,7 +339,7 @@ def _weakest(decision: Decision) -> str:
     if reality is not None and reality.share == decision.sure:
         return say("not real", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
     if decision.robust is not None and decision.robust == decision.sure:
-        template = "not robust of estimates" if decision.are_estimates else "not robust"
+        template = "not robust, estimates" if decision.are_estimates else "not robust"
         return say(template, share=percent(decision.robust))
     return say("not repeatable", share=probability(decision.repeatable or 0.0))
 

@@ -18,7 +18,7 @@ TEMPLATES = {
         "{how_sure}."
     ),
     "several": "{goal}: use {names}; they perform equally well here{beside}, {how_sure}.",
-    "several of estimates": (
+    "several, estimates": (
         "{goal}: use {first}; but the network is not known exactly, and {others} may be better"
         "{beside}, {how_sure}."
     ),
@@ -42,7 +42,9 @@ TEMPLATES = {
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
     "not robust": "this choice is good on {share} of similar networks",
-    "not robust of estimates": "this choice is good on {share} of the estimates of your network",
+    "not robust, estimates": (
+        "this choice is good on {share} of the networks that may be your network"
+    ),
     "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; similar networks were not simulated",
@@ -60,9 +62,7 @@ TEMPLATES = {
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
     "no step": "But {baseline} is equally good: the gain is less than {zone}, or due to chance.",
-    "no step of estimates": (
-        "But {baseline} may be better, because the network is not known exactly."
-    ),
+    "no step, estimates": "But {baseline} may be better, because the network is not known exactly.",
     "is baseline": "{baseline} is already the best; no change is needed.",
     # Conditions under which the recommendation is different.
     "default queue": (
@@ -72,7 +72,7 @@ TEMPLATES = {
         "{name} is the right choice if you would give up {range} of the throughput to halve the "
         "delay{others}."
     ),
-    "price other": "; {name} is the right choice if you would give up {side}",
+    "price other": "; {name} is the right choice if you would give up {more_or_less} throughput",
     "no turn": "The answer is the same for every trade-off between throughput and delay.",
     "break-even": "Use {name} instead if {condition}.",
     "break-even elsewhere": "On similar networks, use {name} instead of {safest} if {condition}.",
@@ -86,21 +86,22 @@ TEMPLATES = {
         "This choice is bad for users of the class {name} ({weight} of all users): for them, "
         "{best} is {regret} {first}."
     ),
-    "loser of estimates": (
+    "loser, estimates": (
         "With a probability of {weight}, your network is like {name}; on such a network, {best} is "
         "{regret} {first}."
     ),
     "times": "{times} times as good as",
     "more": "{share} better than",
-    (
-        "weight turn"
-    ): "Use {first}, but use {instead} if the class {name} {side} {at} of the users{invented}.",
+    "weight turn": (
+        "Use {first}, but use {instead} if {more_or_fewer} than {share} of the users belong to the "
+        "class {name}{invented}."
+    ),
     "invented": " (the weights are invented)",
     "safest": (
         "On average over similar networks, {safest} is {least} worse than the best algorithm for "
         "each network, and {first} is {own} worse than the best."
     ),
-    "safest of estimates": (
+    "safest, estimates": (
         "On average over the estimates of your network, {safest} is {least} worse than the best "
         "algorithm for each estimate, and {first} is {own} worse than the best."
     ),
@@ -121,7 +122,7 @@ TEMPLATES = {
         "repeatable unknown"
     ): "cannot be estimated from {runs}; at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
-    "robust of estimates": (
+    "robust, estimates": (
         "share of {draws} networks, drawn from the estimates of your network, on which {name} is "
         "within {zone} of the best"
     ),
@@ -151,7 +152,7 @@ CHANGES = {
     "goodput_mbit_s": "throughput",
     "rtt_p95_ms": "95th percentile of the round trip",
     "completion_ms": "completion time",
-    "log_queueing_delay": "queueing delay (95th percentile plus 20 ms)",
+    "log_queueing_delay": "95th percentile of (queueing delay + 20 ms)",
     "response_p50_ms": "median response time",
     "response_p95_ms": "95th percentile of the response times",
     "response_p99_ms": "99th percentile of response times",
@@ -188,8 +189,8 @@ KEYS = {
 """Phrases for the keys (network properties) whose values differ between similar networks."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for the keys in `KEYS` if their values are percentages. Only the phrase for `load` is
-different: a load in per cent is a share of airtime, not a number of users."""
+"""Phrases for the keys in `KEYS` if their values are percentages. Only the phrase for `load`
+differs from the one in `KEYS`: a load in percent is a share of airtime, not a number of users."""
 
 
 def say(template: str, **values: object) -> str:

@@ -221,7 +221,10 @@ def _call_gain() -> pl.Expr:
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return, for each flow beside a call, a value of that call; null for the call itself."""
+    """Return, for each flow that shares its run with a call, a value of that call.
+
+    The call's own flow gets null, because a call does not use the compared algorithms.
+    """
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 
