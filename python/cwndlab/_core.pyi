@@ -520,13 +520,14 @@ def choose_set(
 
     Returns:
         `order` begins with the algorithm with the highest mean, the leader; `good` is the set in
-        this order, and `candidates` the set of all algorithms that may well be the best. `low` and `high` are the ends of 95 % intervals (Student's t). `behind` is the
-        mean distance to the leader over pairs, `margin` the largest distance within the set.
-        `is_settled`: whether each algorithm is certainly inside or outside the set, even if the
-        data are evaluated repeatedly. `is_random`: whether runs differ. `leader_stays`,
-        `same_set`: probabilities that the same number of new repetitions gives candidates that
-        contain the leader, and the same set `good`. `leader_is_good`: probability that the leader is within the
-        zone of the best. These three probabilities are None with fewer than six pairs that differ.
+        this order, and `candidates` the set of all algorithms that may well be the best. `low` and
+        `high` are the ends of 95 % intervals (Student's t). `behind` is the mean distance to the
+        leader over pairs, `margin` the largest distance within the set. `is_settled`: whether each
+        algorithm is certainly inside or outside the set, even if the data are evaluated repeatedly.
+        `is_random`: whether runs differ. `leader_stays`, `same_set`: probabilities that the same
+        number of new repetitions gives candidates that contain the leader, and the same set `good`.
+        `leader_is_good`: probability that the leader is within the zone of the best. These three
+        probabilities are None with fewer than six pairs that differ.
         `spans`: prices at which an algorithm is within the zone of the best.
     """
 

@@ -311,9 +311,8 @@ def medium_figures(path_json: str) -> list[tuple[str, str]]:
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
     """Return the random seed of a repetition.
 
-    `cell_json` contains all settings that may influence the channel, as JSON. Runs with equal
-    settings have the same seed in the same repetition. If `cell_json` is None, the seed depends
-    only on `repetition` and `study_seed`.
+    `cell_json` contains all settings that may influence the channel, as JSON: runs with equal
+    settings have the same seed in a repetition. If it is None, the seed depends on the others only.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed

@@ -115,8 +115,8 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": (
-        "new runs on {where} would again find that {name} may be the best (estimated from {pairs} "
-        "pairs of runs)"
+        "new runs on {where} would again count {name} among the best (estimated from {pairs} pairs "
+        "of runs)"
     ),
     (
         "repeatable unknown"
