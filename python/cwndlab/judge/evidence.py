@@ -35,7 +35,7 @@ _TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """A property (key) of the network whose value is assumed, and therefore drawn at random."""
+    """A property (key) of the network whose value is uncertain, and therefore drawn at random."""
 
     name: str
     unit: str

@@ -64,9 +64,9 @@ def kernel_program(
 ) -> KernelProgram:
     """Return the kernel program of an algorithm, given by name or file.
 
-    If `is_recording` is true, the program records every call of the algorithm's hooks, and `seed`
-    determines its random numbers. Its name in the kernel then differs from that of the program
-    without recording.
+    `seed` determines the random numbers of the program. If `is_recording` is true, the program
+    records every call of the algorithm's hooks, and has a different name in the kernel than the
+    program that does not record.
 
     `has_link` must be false for kernels before Linux 6.4, which lack BPF links for congestion
     control. Without a link, the program stays loaded after its loader has ended.

@@ -335,7 +335,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
     problems += [
         source.problem(
             ("study", key),
-            f"the table [{key}] also sets this key; keep only one of the two settings",
+            f"{key} is set here and again by the table [{key}]; keep only one of the two",
         )
         for key in scalars
         if key in document

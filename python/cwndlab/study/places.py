@@ -56,7 +56,7 @@ class StudyFile:
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:
-        """Convert a key path of the study's document to the key path in the study file."""
+        """Convert a key's path in the parsed document to its path in the text of the study file."""
         lines = self.toml.lines
         if key[:1] not in lines and ("study", *key[:1]) in lines:
             return ("study", *key)

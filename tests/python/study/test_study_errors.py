@@ -363,7 +363,7 @@ def test_keys_in_the_wrong_part_of_a_file_are_told_where_they_belong() -> None:
     doubled = GOOD.replace("[study]", '[study]\nlink = "lossy"')
     assert complaint(doubled) == (
         'mine.toml:2: study.link = "lossy"\n'
-        "  the table [link] also sets this key; keep only one of the two settings"
+        "  link is set here and again by the table [link]; keep only one of the two"
     )
 
 

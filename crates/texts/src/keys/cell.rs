@@ -421,8 +421,8 @@ pub(crate) static BACKGROUND: Table = Table {
             "lowest_mdb",
             RATIO,
             "mean signal to interference and noise ratio of the background user with the worst \
-             channel; the ratios of all background users with these settings are evenly spaced \
-             from `lowest` to `highest`",
+             channel; the ratios of the users in this table are evenly spaced from `lowest` to \
+             `highest`",
         ),
         needed(
             "highest",

@@ -20,7 +20,7 @@ _FIELDS = struct.Struct(">qq")  # qemu_icount_bias, qemu_icount
 
 
 def count_from_zero(state: IO[bytes]) -> None:
-    """Add the count of instructions to the bias, then set the count to 0; the clock is unchanged.
+    """Set the count of executed instructions to 0 without changing the clock.
 
     The function edits the file in place.
 
