@@ -126,6 +126,8 @@ fn is_settled(choice: &Choice, zone: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const THRESHOLDS: Thresholds = Thresholds { zone: 0.03, sure: 0.9 };
@@ -167,5 +169,27 @@ mod tests {
         let change = relative_change(&new, &old).expect("two pairs");
         assert!((change.estimate - 1.0).abs() < 1e-12, "{change:?}");
         assert_eq!(relative_change(&[f64::NEG_INFINITY], &[0.0]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn an_algorithm_that_never_leads_changes_no_decision_about_the_others(
+            rows in (1..6_usize, 6..12_usize).prop_flat_map(|(contestants, pairs)| {
+                prop::collection::vec(prop::collection::vec(-0.3..0.3, pairs), contestants)
+            })
+        ) {
+            let pairs = rows[0].len();
+            let decided = |rows: Vec<Vec<f64>>| {
+                let cost = Utilities::new(vec![vec![0.0; pairs]; rows.len()]);
+                decide(&Utilities::new(rows), &cost, 0.0, THRESHOLDS)
+            };
+            let mut more = rows.clone();
+            more.push(vec![-5.0; pairs]);
+            let (before, after) = (decided(rows), decided(more));
+            prop_assert_eq!(before.prediction, after.prediction);
+            prop_assert_eq!(&before.candidates, &after.candidates);
+            let sets = [&before, &after].map(|each| each.choice.good().collect::<Vec<_>>());
+            prop_assert_eq!(&sets[0], &sets[1]);
+        }
     }
 }

@@ -249,6 +249,29 @@ def test_json_has_every_key_and_no_number_that_json_lacks() -> None:
     pairs=st.integers(1, 14),
     spread=st.floats(0, 0.6),
     rates=st.lists(st.floats(0.5, 50), min_size=2, max_size=5),
+)
+def test_only_a_decision_that_is_not_repeatable_leaves_out_candidates(
+    pairs: int, spread: float, rates: list[float]
+) -> None:
+    made = comparison_of(
+        {
+            f"a{n}": {"log_goodput": np.log(rate) + np.array(around(1, spread, n, pairs))}
+            for n, rate in enumerate(rates)
+        }
+    )
+    decision = decide(made, THROUGHPUT)
+    others = set(decision.candidates) - set(decision.best)
+    assert set(decision.best) <= set(decision.candidates)
+    assert not others or (decision.repeatable is not None and decision.repeatable < SURE)
+    said = [each for each in sentences(decision) if "more repetitions would decide" in each]
+    assert bool(said) == bool(others)
+    assert all(any(name in each for each in said) for name in others)
+
+
+@given(
+    pairs=st.integers(1, 14),
+    spread=st.floats(0, 0.6),
+    rates=st.lists(st.floats(0.5, 50), min_size=2, max_size=5),
     robust=st.one_of(st.none(), st.floats(0, 1)),
     agreed=st.one_of(st.none(), st.integers(0, 10)),
 )
