@@ -47,12 +47,12 @@ export function headline(decided: Decided, goal: Goal): string {
   return say(best.length === algorithms.length ? "all" : "several", values);
 }
 
-function howSure({ pairs, repeatable }: Decided): string {
+function howSure({ best, pairs, repeatable }: Decided): string {
   if (pairs === 0) return say("nothing random");
   if (repeatable === null) return say("too few", { runs: runsOf(pairs) });
   if (repeatable >= data.rule.sure) return say("this link only");
   const share = probability(repeatable);
-  return say("not sure", { sure: share, weakest: say("not repeatable", { share }) });
+  return say("not sure", { sure: share, weakest: say("not repeatable", { name: best[0]!, share }) });
 }
 
 function runsOf(pairs: number): string {
@@ -75,9 +75,11 @@ function candidatesSentence({ best, candidates }: Decided): string {
   return others.length > 0 ? say("candidates", { others: joinWords(others, "or") }) : "";
 }
 
-function stepSentence({ best, baseline, changes, algorithms }: Decided): string {
+function stepSentence({ best, candidates, baseline, changes, algorithms }: Decided): string {
   if (baseline === null || best.length === 0 || algorithms.length === 1) return "";
-  if (best[0] === baseline) return say("is baseline", { baseline });
+  if (best[0] === baseline) {
+    return candidates.length > best.length ? "" : say("is baseline", { baseline });
+  }
   if (changes === null) return "";
   const known = Object.entries(changes).filter(([, change]) => change !== null) as [
     ChangedColumn,

@@ -48,18 +48,19 @@ pub struct Prediction {
 pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Prediction> {
     let rules = [Rule::wide(thresholds.zone), Rule::narrow(thresholds.zone)];
     let [wide, narrow] = rules.map(|rule| choose(utilities, rule));
-    let pairs = utilities.complete(&wide.order);
+    let candidates: Vec<usize> = wide.good().collect();
+    let pairs = utilities.complete(&candidates);
     if pairs.len() < crate::LEAST_PAIRS {
         return None;
     }
-    let seen = Centred::new(utilities, &wide.order, &pairs);
-    let chances = chances_of_a_tie(&wide);
-    let sets = [wide, narrow].map(|choice| members(&choice));
+    // An algorithm that is no candidate and lacks some of these runs is left out.
+    let is_whole = |each: usize| pairs.iter().all(|&at| utilities.of(each)[at].is_finite());
+    let order: Vec<usize> = wide.order.iter().copied().filter(|&each| is_whole(each)).collect();
+    let seen = Centred::new(utilities, &order, &pairs);
+    let chances = chances_of_a_tie(&wide, &order);
+    let sets = [wide, narrow].map(|choice| members(&choice, &order));
     let margins = rules.map(|rule| Margin::new(pairs.len(), rule));
-    // Each algorithm has a stream of its own, so that an additional algorithm changes nothing
-    // unless it leads in a new experiment.
-    let mut ties: Vec<Stream> =
-        (0..chances.len()).map(|rank| Stream::new(rank as u64, "judge.repeat.tie")).collect();
+    let mut ties = streams_of(utilities, &order, &pairs);
     let mut draws = Stream::new(0, "judge.repeat");
     let (mut stays, mut same, mut good) = (0_u32, [0_u32; 2], 0_u32);
     for _ in 0..TRIALS {
@@ -82,19 +83,36 @@ pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Predicti
     Some(Prediction { leader_stays, same_set: share(same[rule]), leader_is_good: share(good) })
 }
 
-/// For each algorithm, in order of utility, whether it belongs to the set.
-fn members(choice: &Choice) -> Vec<bool> {
-    choice.order.iter().map(|&each| choice.scores[each].is_some_and(|s| s.is_good)).collect()
+/// For each algorithm in `order`, whether it belongs to the set.
+fn members(choice: &Choice, order: &[usize]) -> Vec<bool> {
+    order.iter().map(|&each| choice.scores[each].is_some_and(|s| s.is_good)).collect()
 }
 
-/// For each algorithm, in order of utility, the probability that it is exactly as good as the
-/// leader, which is the first.
-fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
+/// For each algorithm in `order`, a stream of random numbers.
+///
+/// The stream depends only on the algorithm's differences from the leader, to a millionth, so that
+/// neither the order nor the unit of the results matters, nor an additional algorithm that never
+/// leads.
+fn streams_of(utilities: &Utilities, order: &[usize], pairs: &[usize]) -> Vec<Stream> {
+    let leader = utilities.of(order[0]);
+    let seed = |&each: &usize| {
+        let own = utilities.of(each);
+        pairs.iter().fold(0_u64, |seed, &at| {
+            let apart = libm::round((leader[at] - own[at]) * 1e6) as i64;
+            (seed.rotate_left(7) ^ apart as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
+    };
+    order.iter().map(|each| Stream::new(seed(each), "judge.repeat.tie")).collect()
+}
+
+/// For each algorithm in `order`, the probability that it is exactly as good as the leader, which
+/// is the first.
+fn chances_of_a_tie(choice: &Choice, order: &[usize]) -> Vec<f64> {
     let of = |&each: &usize| {
         let chance = |behind| ODDS_OF_A_TIE / (ODDS_OF_A_TIE + evidence(behind));
         choice.scores[each].map_or(0.0, |own| chance(own.behind))
     };
-    choice.order.iter().map(of).collect()
+    order.iter().map(of).collect()
 }
 
 /// For each algorithm, the shift of its utilities that gives it the leader's mean, if it was drawn

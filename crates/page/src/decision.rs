@@ -149,6 +149,7 @@ mod tests {
             baseline: "cubic".to_owned(),
             price: 0.0,
             zone: 0.03,
+            sure: 0.9,
         };
         let figures: Vec<u8> =
             runs.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
@@ -163,6 +164,7 @@ mod tests {
             let answer = answer_to(&runs);
             assert_eq!(answer["is_idle"], true);
             assert_eq!(answer["best"], json!([]));
+            assert_eq!(answer["candidates"], json!([]));
             assert_eq!(answer["algorithms"], json!([]));
             assert_eq!(answer["changes"], Value::Null);
         }

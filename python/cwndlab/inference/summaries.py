@@ -245,7 +245,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
-    """Add statistics of the series with one value per second, such as goodput, and of pairs of series."""
+    """Add statistics of the series with one value per second, and of pairs of these series."""
     _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "mid": 50, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")

@@ -106,7 +106,8 @@ class Decision:
     """The recommended algorithms, best first; empty if nothing was measured or no data arrived."""
     candidates: tuple[str, ...]
     """The algorithms that may well be the best, including those in `best`. There are more of them
-    than recommended algorithms only if `repeatable` is below 0.9."""
+    than recommended algorithms only if `repeatable` is below 0.9 or unknown. If the decision
+    concerns estimates of one network, both are the same."""
     entrants: tuple[Entrant, ...]
     """Results of the compared algorithms, from the highest score to the lowest."""
     repeatable: float | None

@@ -52,7 +52,7 @@ def by_distance(
         if draws >= FEWEST_DRAWS:
             gain = utilities[:, is_there]
             chosen = chosen_of(gain, np.zeros_like(gain), price=0.0)
-            best = tuple(names[at] for at in chosen["good"])
+            best = tuple(names[at] for at in chosen["candidates"])
         if draws:
             found.append(Distance(name, least_ms, most_ms, draws, best))
     return tuple(found)

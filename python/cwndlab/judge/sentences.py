@@ -94,7 +94,8 @@ def step_sentence(decision: Decision) -> str:
         return ""
     baseline = quoted(decision.baseline)
     if decision.first == decision.baseline:
-        return say("is baseline", baseline=baseline) if decision.is_explained else ""
+        is_best = decision.is_explained and decision.candidates == decision.best
+        return say("is baseline", baseline=baseline) if is_best else ""
     if decision.step is None or not decision.step.changes:
         return ""
     has_intervals = any(each.low is not None for each in decision.step.changes.values())
@@ -284,7 +285,7 @@ def _population(decision: Decision) -> list[str]:
                 first=quoted(first),
             )
         )
-    turns = [each for each in population.turns if each.instead not in decision.best]
+    turns = [each for each in population.turns if each.instead not in decision.candidates]
     if turns and not decision.are_estimates:
         turn = turns[0]
         found.append(
@@ -303,7 +304,7 @@ def _population(decision: Decision) -> list[str]:
 
 def first_look(decision: Decision) -> str:
     """Return a first recommendation for a link, before similar networks are simulated."""
-    names = join_words([quoted(name) for name in decision.best], "or")
+    names = join_words([quoted(name) for name in decision.candidates], "or")
     return say("first look", pairs=decision.pairs, names=names)
 
 
@@ -327,7 +328,8 @@ def _how_sure(decision: Decision) -> str:
 def _on_these_networks(decision: Decision, repeatable: float) -> str:
     """Return a phrase on the certainty of a decision made without simulating similar networks."""
     if repeatable < SURE:
-        weakest = say("not repeatable", share=probability(repeatable))
+        first = quoted(decision.first or "")
+        weakest = say("not repeatable", name=first, share=probability(repeatable))
         return say("not sure", sure=probability(repeatable), weakest=weakest)
     if decision.is_measured:
         return say("measured only")
@@ -341,7 +343,8 @@ def _weakest(decision: Decision) -> str:
     if decision.robust is not None and decision.robust == decision.sure:
         template = "not robust, estimates" if decision.are_estimates else "not robust"
         return say(template, share=percent(decision.robust))
-    return say("not repeatable", share=probability(decision.repeatable or 0.0))
+    share = probability(decision.repeatable or 0.0)
+    return say("not repeatable", name=quoted(decision.first or ""), share=share)
 
 
 def _runs(decision: Decision) -> str:

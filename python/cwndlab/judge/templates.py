@@ -45,7 +45,10 @@ TEMPLATES = {
     "not robust, estimates": (
         "this choice is good on {share} of the networks that may be your network"
     ),
-    "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
+    "not repeatable": (
+        "a repeated experiment would again find that {name} may be the best with a probability of "
+        "{share}"
+    ),
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; similar networks were not simulated",
     "these links only": (
@@ -57,7 +60,7 @@ TEMPLATES = {
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
-    "candidates": "But {others} may be the best; more repetitions would decide.",
+    "candidates": "But {others} may be the best; more repetitions may decide.",
     # The change from the algorithm that the user runs now.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
@@ -115,8 +118,8 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": (
-        "new runs on {where} would again count {name} among the best (estimated from {pairs} pairs "
-        "of runs)"
+        "new runs on {where} would again find that {name} may be the best (estimated from {pairs} "
+        "pairs of runs)"
     ),
     (
         "repeatable unknown"

@@ -53,7 +53,10 @@ def _card(decision: Decision) -> _Card:
 def _row(decision: Decision, entrant: Entrant) -> _GoalRow:
     if entrant.name == decision.first:
         return _GoalRow(entrant.name, "", "first")
-    standing = "as good" if entrant.is_good else "worse"
+    if entrant.is_good:
+        standing = "as good"
+    else:
+        standing = "may be the best" if entrant.name in decision.candidates else "worse"
     return _GoalRow(entrant.name, percent(entrant.loss), standing)
 
 
