@@ -3,7 +3,7 @@
 
 use crate::paired::Difference;
 use crate::repeat::{self, Prediction};
-use crate::select::{Choice, Rule, choose};
+use crate::select::{Choice, Rule, Thresholds, choose};
 use crate::sequence;
 use crate::trade_off::{self, Line, Span};
 use crate::utilities::Utilities;
@@ -37,15 +37,6 @@ impl Bounds {
         let interval = self.interval.map(|[low, high]| [change(low), change(high)]);
         Self { estimate: change(self.estimate), interval }
     }
-}
-
-/// The thresholds of a decision.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Thresholds {
-    /// Negligible difference of utility: 0.03 is 3 %.
-    pub zone: f64,
-    /// Minimum probability at which a decision is called repeatable.
-    pub sure: f64,
 }
 
 /// The decision about the algorithms that ran on one network.

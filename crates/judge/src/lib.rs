@@ -29,10 +29,10 @@ pub mod student;
 pub mod trade_off;
 pub mod utilities;
 
-pub use decision::{Bounds, Decision, Thresholds, decide, relative_change};
+pub use decision::{Bounds, Decision, decide, relative_change};
 pub use measures::{FlowFigures, RunFigures, logarithms};
 pub use paired::Difference;
-pub use select::{Choice, Rule, Score, choose};
+pub use select::{Choice, Rule, Score, Thresholds, choose};
 pub use trade_off::{Line, Span};
 pub use utilities::Utilities;
 

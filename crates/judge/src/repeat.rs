@@ -18,9 +18,8 @@
 
 use cwndlab_units::Stream;
 
-use crate::decision::Thresholds;
 use crate::paired::Difference;
-use crate::select::{Choice, Margin, Rule, choose};
+use crate::select::{Choice, Margin, Rule, Thresholds, choose};
 use crate::sequence::evidence;
 use crate::utilities::Utilities;
 

@@ -31,6 +31,15 @@ use crate::paired::Difference;
 use crate::student;
 use crate::utilities::Utilities;
 
+/// The thresholds of a decision.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Thresholds {
+    /// Negligible difference of utility: 0.03 is 3 %.
+    pub zone: f64,
+    /// Minimum probability at which a decision is called repeatable.
+    pub sure: f64,
+}
+
 /// The conditions under which an algorithm belongs to the set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
