@@ -47,6 +47,7 @@ pub struct Prediction {
 pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Prediction> {
     let rules = [Rule::wide(thresholds.zone), Rule::narrow(thresholds.zone)];
     let [wide, narrow] = rules.map(|rule| choose(utilities, rule));
+    wide.leader()?;
     let candidates: Vec<usize> = wide.good().collect();
     let pairs = utilities.complete(&candidates);
     if pairs.len() < crate::LEAST_PAIRS {
@@ -218,6 +219,12 @@ impl Centred {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_any_run_nothing_is_predicted() {
+        let nothing = Utilities::new(vec![vec![f64::NAN; 8]; 2]);
+        assert_eq!(predict(&nothing, Thresholds { zone: 0.03, sure: 0.9 }), None);
+    }
 
     #[test]
     fn means_scatter_by_the_standard_error() {

@@ -56,6 +56,10 @@ _KNOWN = _OURS | {
     "srtt": _Variable("srtt_ms"),
     "rtt": _Variable("rtt_ms"),
 }
+_SAMPLED = (
+    "The mean and the median round-trip time are computed from the column rtt_ms; the 95th and 99th "
+    "percentiles are left out because the table may lack the largest RTTs between its lines."
+)
 _DATA = {"acked_bytes", "sent_bytes", "goodput_mbit_s", "throughput_mbit_s"}
 _NOTHING = {"", "-", "nan", "NaN", "null", "NULL", "None"}
 _LONGEST_QUOTED = 40
@@ -102,7 +106,9 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
-    notes = [SMOOTHED] if flow.get("rtt_p50_ms") is not None else []
+    notes = []
+    if flow.get("rtt_p50_ms") is not None:
+        notes = [SMOOTHED if flow.get("srtt_mean_ms") is not None else _SAMPLED]
     began = log.begin_s
     return Measurement(
         [flow],

@@ -267,6 +267,13 @@ def test_web100_variables_are_known() -> None:
     assert warm["window_s"] == 2
 
 
+@pytest.mark.parametrize(("column", "said"), [("srtt_ms", "smoothed RTT"), ("rtt_ms", "rtt_ms")])
+def test_a_table_states_from_which_samples_its_round_trips_are(column: str, said: str) -> None:
+    text = f"t_s,acked_bytes,{column}\n0,0,20\n1,100000,21\n2,200000,22\n"
+    (note,) = read_table(io.BytesIO(text.encode()), 0).notes
+    assert said in note
+
+
 def test_a_csv_of_rates_needs_no_counters() -> None:
     (flow,) = read_table(
         io.BytesIO(b"time;goodput_mbit_s;rtt\n0;10;40\n1;12;40\n2;14;44\n"), 0
