@@ -57,8 +57,8 @@ _KNOWN = _OURS | {
     "rtt": _Variable("rtt_ms"),
 }
 _SAMPLED = (
-    "The mean and the median round-trip time are computed from the column rtt_ms; the 95th and 99th "
-    "percentiles are left out because the table may lack the largest RTTs between its lines."
+    "The mean and the median round-trip time are computed from the column rtt_ms; the 95th and "
+    "99th percentiles are left out because the table may lack the largest RTTs between its lines."
 )
 _DATA = {"acked_bytes", "sent_bytes", "goodput_mbit_s", "throughput_mbit_s"}
 _NOTHING = {"", "-", "nan", "NaN", "null", "NULL", "None"}

@@ -72,8 +72,7 @@ class Entrant:
     """Lowest and highest price of delay (see `Goal.price`) at which the algorithm is nearly the
     best; None if there is no such price, or if the goal has no cost."""
     is_undominated: bool
-    """True if no other algorithm is better in gain or cost without being worse in the other
-    (Pareto-optimal)."""
+    """True if every algorithm with a higher gain has a higher cost, too (Pareto-optimal)."""
 
     @property
     def loss(self) -> float:
@@ -83,13 +82,12 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Relative changes of results when one algorithm replaces another; -0.04 means 4 % less."""
+    """Relative changes of results when one algorithm replaces another."""
 
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Maps each reported column, such as `goodput_mbit_s`, to its relative change from `old` to
-    `new`."""
+    """Relative change of each reported column from `old` to `new`; -0.04 means 4 % less."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,9 +103,8 @@ class Decision:
     best: tuple[str, ...]
     """The recommended algorithms, best first; empty if nothing was measured or no data arrived."""
     candidates: tuple[str, ...]
-    """The algorithms that may well be the best, including those in `best`. There are more of them
-    than recommended algorithms only if `repeatable` is below 0.9 or unknown. If the decision
-    concerns estimates of one network, both are the same."""
+    """All algorithms that may well be the best: `best` if `repeatable` is at least 0.9, or if the
+    decision concerns estimates of one network; otherwise often more."""
     entrants: tuple[Entrant, ...]
     """Results of the compared algorithms, from the highest score to the lowest."""
     repeatable: float | None

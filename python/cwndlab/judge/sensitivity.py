@@ -12,9 +12,8 @@ and others, "Statistical Inference under Order Restrictions", 1972).
 
 Even pure noise can yield a rule. Each key is therefore cross-validated: the best rule of nine
 tenths of the draws is applied to the other (*held-out*) tenth, for each tenth in turn. The key is a
-flip if the mean lead in the held-out draws beyond the thresholds is at least `zone` (the smallest
-difference in utility that matters), and is significant (one-sided t test; its level is 10 %,
-divided by the number of keys that have a rule).
+flip if the mean lead in the held-out draws beyond the thresholds is at least `zone`, and is
+significant (one-sided t test; its level is 10 %, divided by the number of keys that have a rule).
 
 *Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
 utility of each algorithm is linear in this weight. The recommendation changes at the weight at
@@ -55,9 +54,8 @@ class Flip:
     other: int
     """Row, in the matrix of utilities, of the algorithm that is better beyond the break-even."""
     side: Side
-    """Values of the key for which the algorithm `other` is better: "above" or "below" for numbers
-    above or below `break_even`; "is" for the name in `break_even`, if the key's values are
-    names."""
+    """Values of the key for which `other` is better: "above" or "below" the number `break_even`, or
+    "is" for the name `break_even`, if the key's values are names."""
     break_even: float | str
     """Break-even value in the key's unit. If the values of the key are names instead of numbers,
     this is the name of the value for which the algorithm `other` is better."""
@@ -98,9 +96,8 @@ def flips(
 ) -> tuple[Flip, ...]:
     """Return the keys of the network whose values change the recommendation.
 
-    If the key's values are numbers, another algorithm is better beyond a break-even value. If they
-    are names, another algorithm is better for one of the names. Keys are sorted by the gain of
-    utility in cross-validation, highest first.
+    Another algorithm is better beyond a key's break-even value, or for one of the key's names. Keys
+    are sorted by the gain of utility in cross-validation, highest first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -172,8 +169,7 @@ class ShareTurn:
     """Break-even weight of the class of users: at this weight, the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row, in the matrix of utilities, of the algorithm that is the best if the weight is slightly
-    above or below `at` (as `side` says)."""
+    """Row, in the matrix of utilities, of the best algorithm on this side of `at`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +184,7 @@ class Weighing:
     """Loss of utility with each algorithm (row) in each class (column), compared with the best
     algorithm for the class."""
     loser: str | None
-    """The class that loses the most utility with the algorithm `best`. None if the loss is
-    negligible: at most the argument `zone` of `weigh`."""
+    """The class that loses the most utility with the algorithm `best`; None if it loses little."""
     turns: tuple[ShareTurn, ...]
     """For each class, the smallest change of its weight that changes the recommendation, if there
     is one. The smallest of these changes comes first."""

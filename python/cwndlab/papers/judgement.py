@@ -82,8 +82,7 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict according to the paper's tables; None if they contain no value for this claim."""
     printed: ClaimVerdict | None
-    """Verdict *as printed*, from runs with the settings that the paper states. None if cwndlab
-    chose no setting that contradicts the paper: then there is only one verdict."""
+    """Verdict *as printed*; None if cwndlab uses all settings as the paper states them."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -161,10 +160,7 @@ def judge(
 def input_test(
     claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
 ) -> Callable[[ClaimPart], bool]:
-    """Return a function that checks whether the verdict on one part of a claim is *input*.
-
-    This is the verdict if cwndlab's value for the part agrees with the paper by construction.
-    """
+    """Return a function that checks whether a part agrees with the paper by construction."""
     stated = ReplacedVariants(runs, claims.as_printed)
     chosen = {identifier(name) for name in claims.as_printed}
 
