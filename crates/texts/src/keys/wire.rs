@@ -44,7 +44,7 @@ static RED: Table = Table {
         usual(
             "weight_shift",
             "weight_shift",
-            Form::Whole { least: 0, most: 31 },
+            Form::Whole { least: 0, most: 24 },
             "9",
             "exponent of the weight in the average queue length: each arriving packet moves the \
              average towards the present queue length, by 2^-weight_shift of their difference",
