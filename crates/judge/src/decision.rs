@@ -71,11 +71,13 @@ pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, thresholds: Thresh
     let Thresholds { zone, sure } = thresholds;
     let utilities = Utilities::weighed(gain, cost, price);
     let is_random = gain.differ() || cost.differ();
-    let prediction = if is_random { repeat::predict(&utilities, thresholds) } else { None };
     let wide = choose(&utilities, Rule::wide(zone));
+    let narrow = choose(&utilities, Rule::narrow(zone));
     let candidates = wide.good().collect();
+    let prediction =
+        if is_random { repeat::predict(&utilities, &wide, &narrow, thresholds) } else { None };
     let is_doubtful = is_random && prediction.is_none_or(|found| found.leader_stays < sure);
-    let choice = if is_doubtful { choose(&utilities, Rule::narrow(zone)) } else { wide };
+    let choice = if is_doubtful { narrow } else { wide };
     let lines: Vec<Line> = (0..gain.contestants())
         .map(|each| Line { gain: gain.mean(each), cost: cost.mean(each) })
         .collect();

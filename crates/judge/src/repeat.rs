@@ -19,7 +19,7 @@
 use cwndlab_units::Stream;
 
 use crate::paired::Difference;
-use crate::select::{Choice, Margin, Rule, Thresholds, choose};
+use crate::select::{Choice, Margin, Rule, Thresholds};
 use crate::sequence::evidence;
 use crate::utilities::Utilities;
 
@@ -42,11 +42,14 @@ pub struct Prediction {
 }
 
 /// Predicts the outcome of a new experiment with the same number of repetitions; `None` if there
-/// are too few pairs.
+/// are too few pairs. `wide` and `narrow` are the choices by the two rules.
 #[must_use]
-pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Prediction> {
-    let rules = [Rule::wide(thresholds.zone), Rule::narrow(thresholds.zone)];
-    let [wide, narrow] = rules.map(|rule| choose(utilities, rule));
+pub fn predict(
+    utilities: &Utilities,
+    wide: &Choice,
+    narrow: &Choice,
+    thresholds: Thresholds,
+) -> Option<Prediction> {
     wide.leader()?;
     let candidates: Vec<usize> = wide.good().collect();
     let pairs = utilities.complete(&candidates);
@@ -57,8 +60,9 @@ pub fn predict(utilities: &Utilities, thresholds: Thresholds) -> Option<Predicti
     let is_whole = |each: usize| pairs.iter().all(|&at| utilities.of(each)[at].is_finite());
     let order: Vec<usize> = wide.order.iter().copied().filter(|&each| is_whole(each)).collect();
     let seen = Centred::new(utilities, &order, &pairs);
-    let chances = chances_of_a_tie(&wide, &order);
-    let sets = [wide, narrow].map(|choice| members(&choice, &order));
+    let chances = chances_of_a_tie(wide, &order);
+    let sets = [wide, narrow].map(|choice| members(choice, &order));
+    let rules = [Rule::wide(thresholds.zone), Rule::narrow(thresholds.zone)];
     let margins = rules.map(|rule| Margin::new(pairs.len(), rule));
     let mut ties = streams_of(utilities, &order, &pairs);
     let mut draws = Stream::new(0, "judge.repeat");
@@ -219,11 +223,14 @@ impl Centred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::select::choose;
 
     #[test]
     fn without_any_run_nothing_is_predicted() {
         let nothing = Utilities::new(vec![vec![f64::NAN; 8]; 2]);
-        assert_eq!(predict(&nothing, Thresholds { zone: 0.03, sure: 0.9 }), None);
+        let choice = choose(&nothing, Rule::wide(0.03));
+        let thresholds = Thresholds { zone: 0.03, sure: 0.9 };
+        assert_eq!(predict(&nothing, &choice, &choice, thresholds), None);
     }
 
     #[test]
