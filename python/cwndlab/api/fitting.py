@@ -310,8 +310,10 @@ def _schedule_of(results: Results, row: Mapping[str, Any]) -> Probe | None:
         labels = {name: str(row.get(f"factor_{name}", row[name])) for name in cell.labels}
         if all(labels[name] == str(label) for name, label in cell.labels.items()):
             application = cell.resolved.scenario.flows[row["flow"]].application
-            return application if isinstance(application, Probe) else None
-    return None
+            if isinstance(application, Probe):
+                return application
+    msg = f"{results.path}: the study lacks the probe of flow {row['flow']}; measure again"
+    raise MeasurementError(msg)
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:

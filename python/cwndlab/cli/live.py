@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
@@ -112,23 +111,27 @@ def live_command(  # noqa: PLR0913  one argument per option
             study or probe, is_trusting=is_trusting, is_quick=is_quick, is_live=True
         )
     folder = results or live.default_folder(loaded, is_quick=is_quick)
+    if is_probe and results is None:
+        probes = folders_of_probes(folder)
+        # A probe is measured again, whatever was measured before.
+        folder = probes[-2 if is_status and len(probes) > 1 else -1]
     if is_status:
         matrix = runs_via(loaded.matrix) if live.via is not None else loaded.matrix
         print_rows(status_rows(matrix.runs, folder), "table")
         return
-    if is_probe and results is None:
-        folder = unused(folder)  # a probe is measured anew, whatever was measured before
     measure(loaded, folder, live)
     if is_probe:
         say(f"  {command_line('cwndlab', 'link', 'fit', folder)} infers the link")
 
 
-def unused(folder: Path) -> Path:
-    """Return `folder` or, if it contains a finished run, one with its name and the next number."""
-    numbers = itertools.count(2)
-    found = folder
-    while _has_run(found):
-        found = folder.with_name(f"{folder.name}-{next(numbers)}")
+def folders_of_probes(folder: Path) -> list[Path]:
+    """Return the folders of all measured probes, and at the end the unused folder of the next.
+
+    The first is `folder`; the others have its name and a number, such as `probe-live-2`.
+    """
+    found = [folder]
+    while _has_run(found[-1]):
+        found.append(folder.with_name(f"{folder.name}-{len(found) + 1}"))
     return found
 
 

@@ -104,8 +104,8 @@ def label_of(name: str) -> str:
 def references_in(document: object) -> dict[str, str]:
     """Return a dictionary of the C files to which a study refers.
 
-    Each value is a reference to a C file, copied from the study, such as `./my_cc.c`. The key is
-    the name under which results list the algorithm in this file, such as `my_cc`.
+    A key is the name of an algorithm in results, such as `my_cc`. Its value is the algorithm's C
+    file as the study writes it, such as `./my_cc.c`.
     """
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 

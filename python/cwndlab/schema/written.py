@@ -170,13 +170,13 @@ SI = TypeVar("SI", bound=Model)
 
 
 def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI:
-    """Convert the value at `key` from its written form to the SI model `model`.
+    """Convert a value to its SI model: `{"delay": "20 ms"}` to one with `delay_ns=20_000_000`.
 
     Args:
-        value: the value as written.
-        model: the SI model.
-        key: the key of the value.
-        **inferred: values of the fields that have no key in study files (`Inferred`).
+        value: the value as it is written in a study file.
+        model: the class of the SI model.
+        key: the key of the value in the study file, for error messages.
+        **inferred: values of the fields of `model` that study files cannot set, by field name.
 
     Raises:
         FieldError: a value is missing or invalid.

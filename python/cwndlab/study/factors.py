@@ -212,7 +212,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Return whether a combination of levels matches a rule in all columns of the rule."""
+    """Return whether a combination has, in each column of `rule`, one of the levels of the rule."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

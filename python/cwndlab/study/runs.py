@@ -51,8 +51,8 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """Scenario of the run's factor levels, with traces and algorithms; its seed is 0, and each run
-    sets its own."""
+    """The scenario of all repetitions of this run, with seed 0, and the traces and algorithms that
+    it uses."""
 
     @property
     def scenario(self) -> Scenario:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import cwndlab as cw
 from cwndlab.api.fitting import measured_flow, measured_flows
-from cwndlab.cli.live import live_command, unused
+from cwndlab.cli.live import folders_of_probes, live_command
 from cwndlab.errors import MeasurementError
 from cwndlab.inference import wires
 from cwndlab.inference.fitting import PROBE_INTERVAL_S, PROBE_S, Fit, fit_flow
@@ -97,13 +97,32 @@ def test_live_measures_either_a_study_or_a_probe(arguments: list[str], said: str
 
 def test_every_finished_probe_has_a_folder_of_its_own(tmp_path: Path) -> None:
     first = tmp_path / "probe-live"
-    assert unused(first) == first
+    assert folders_of_probes(first) == [first]
     first.mkdir()  # a probe that failed
-    assert unused(first) == first
+    assert folders_of_probes(first) == [first]
     for name in ("probe-live", "probe-live-2"):
-        assert unused(first).name == name
+        assert folders_of_probes(first)[-1].name == name
         cw.Study(link=LINK, algorithm="cubic", duration="1 s").run(tmp_path / name)
-    assert unused(first).name == "probe-live-3"
+    names = [each.name for each in folders_of_probes(first)]
+    assert names == ["probe-live", "probe-live-2", "probe-live-3"]
+
+
+def test_the_status_of_a_probe_is_that_of_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("probe-live", "probe-live-2"):
+        cw.Study(link=LINK, algorithm="cubic", duration="1 s").run(tmp_path / "results" / name)
+    shown: list[Path] = []
+
+    def rows(_: object, folder: Path) -> list[dict[str, str]]:
+        shown.append(folder)
+        return []
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cwndlab.cli.live.status_rows", rows)
+    found = CliRunner().invoke(live_command, ["--probe", "--status", "--server", "127.0.0.1"])
+    assert found.exit_code == 0, found.output
+    assert [each.name for each in shown] == ["probe-live-2"]
 
 
 def test_a_probe_without_a_ramp_has_no_statistics_of_light_load(tmp_path: Path) -> None:

@@ -107,10 +107,10 @@ class PeriodLog:
 def combined(parts: Sequence[tuple[PeriodOutcome, float]]) -> PeriodOutcome:
     """Combine the outcomes of the parts of one period into the outcome of the period.
 
-    Within a period, the trial sometimes switches back to the baseline algorithm for a while, to
-    check for harm. This divides the period into parts. The result is the mean over the parts,
-    weighted by their durations. Parts in which no connection carried enough data are left out. The
-    numbers of connections are added.
+    A period with one algorithm is measured in several parts if the trial interrupts it, to check
+    for harm with the baseline algorithm. The outcome of the period is the mean over its parts,
+    weighted by their durations, and the number of connections is the sum. A part in which no
+    connection carried enough data is left out.
 
     Args:
         parts: for each part of the period, its outcome and its duration in seconds. The duration

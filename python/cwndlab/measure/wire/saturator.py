@@ -194,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if it is a duplicate or `side` did not sign it."""
+        """Count a datagram, return True; ignore duplicates and those that `side` did not sign."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:
