@@ -25,7 +25,8 @@ export function probability(value: number): string {
 const isWhole = (share: number) => Math.abs(share) >= 0.0095;
 
 export function percent(share: number): string {
-  return `${fixed(100 * share, isWhole(share) || share === 0 ? 0 : 1)} %`;
+  if (Math.abs(share) < 0.0005) return "0 %";
+  return `${fixed(100 * share, isWhole(share) ? 0 : 1)} %`;
 }
 
 export function wholePercent(share: number): string {

@@ -46,8 +46,7 @@ TEMPLATES = {
         "this choice is good on {share} of the networks that may be your network"
     ),
     "not repeatable": (
-        "a repeated experiment would again find that {name} may be the best with a probability of "
-        "{share}"
+        "a repeated experiment would again find {name} among the best with a probability of {share}"
     ),
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; similar networks were not simulated",
@@ -118,8 +117,8 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": (
-        "new runs on {where} would again find that {name} may be the best (estimated from {pairs} "
-        "pairs of runs)"
+        "new runs on {where} would again find {name} among the best (estimated from {pairs} pairs "
+        "of runs)"
     ),
     (
         "repeatable unknown"

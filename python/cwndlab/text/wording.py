@@ -123,8 +123,9 @@ def probability(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage such as "12 %", with one decimal below 1 %."""
-    return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
+    """Return a share as a percentage such as "12 %", with one decimal from 0.05 % to 1 %."""
+    digits = int(0.0005 <= abs(share) < 0.0095)  # noqa: PLR2004
+    return f"{round(100 * share, digits) + 0.0:.{digits}f} %"  # + 0.0 makes 0 of -0
 
 
 def signed_percent(share: float) -> str:

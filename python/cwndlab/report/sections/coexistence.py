@@ -66,7 +66,8 @@ def _mix(mix: Mix) -> str:
     if mix.queue_bdp is not None:
         parts.append(f"queue of {mix.queue_bdp:g} BDP")
     if mix.order is not Order.TOGETHER:
-        parts.append(mix.order.value)
+        first = "competitor" if mix.order is Order.NEIGHBOUR_FIRST else "candidate"
+        parts.append(f"the {first} starts first")
     if mix.is_across_users:
         parts.append("another user")
     return ", ".join(parts)
