@@ -12,7 +12,9 @@
 //! which costs a second wake-up.
 
 mod build;
+mod counts;
 mod dequeue;
+mod ingress;
 mod longest;
 mod on_dequeue;
 mod repeat;
@@ -20,21 +22,18 @@ mod steady;
 
 use std::collections::VecDeque;
 
-use cwndlab_units::{Bytes, Output, Stream, Time};
+use cwndlab_units::{Output, Time};
 
-use crate::counters::{Backlog, Counters, Tally};
+use crate::Link;
+use crate::counters::Backlog;
 use crate::delay::Delay;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
-use crate::loss::Loss;
-use crate::meter::{Counts, Meter};
-use crate::outage::Blackouts;
+use crate::meter::Meter;
 use crate::packet::{Admission, Packet};
-use crate::policer::Policer;
-use crate::queue::{AckThinner, Arrival, Queue, Verdict};
+use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate::Server;
 use crate::ring::Ring;
-use crate::schedule::Steps;
-use crate::{Link, Stages};
+use ingress::IngressFilter;
 use longest::LongestQueue;
 use on_dequeue::OnDequeue;
 use steady::Steady;
@@ -85,16 +84,6 @@ enum Timing {
     KeepRate,
 }
 
-/// Policer, loss, outages and ACK thinning, before the queue.
-#[derive(Clone, Debug)]
-struct IngressFilter {
-    policer: Option<Policer>,
-    blackouts: Blackouts,
-    loss: Steps<Loss>,
-    thinner: Option<AckThinner>,
-    random: Stream,
-}
-
 impl<P: Packet> Link<P> for Wire<P> {
     #[inline(always)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
@@ -137,41 +126,6 @@ impl<P: Packet> Link<P> for Wire<P> {
     #[inline]
     fn wake_time(&self) -> Time {
         self.wake
-    }
-}
-
-impl<P: Packet> Stages for Wire<P> {
-    fn stages(&self) -> usize {
-        1
-    }
-
-    fn counters(&mut self, stage: usize, now: Time) -> Counters {
-        debug_assert_eq!(stage, 0, "a wire has one stage");
-        let counts = self.settled_counts(now);
-        let offered = self.offered(stage, now);
-        Counters { offered, ..self.meter.counters(counts, self.longest.packets(), now) }
-    }
-
-    fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
-        debug_assert_eq!(stage, 0, "a wire has one stage");
-        let since = self.meter.since();
-        // Capacity at time 0 belongs to the run.
-        let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
-        Some(self.server.offered(now)? - earlier?)
-    }
-
-    fn backlog(&mut self, stage: usize, now: Time) -> Backlog {
-        debug_assert_eq!(stage, 0, "a wire has one stage");
-        self.dequeue_until(now);
-        self.ring.pass(now);
-        self.total_backlog()
-    }
-
-    fn begin_window(&mut self, now: Time) {
-        let backlog = self.backlog(0, now);
-        self.longest.set(backlog.packets);
-        let counts = self.settled_counts(now);
-        self.meter.begin_window(counts, now);
     }
 }
 
@@ -346,53 +300,5 @@ impl<P: Packet> Wire<P> {
         };
         self.set_wake();
         Output::Event { at, event: LinkEvent { stage: 0, kind } }
-    }
-
-    fn total_backlog(&self) -> Backlog {
-        let waiting =
-            self.on_dequeue.as_ref().map_or_else(Backlog::default, |aqm| aqm.queue.backlog());
-        self.ring.backlog() + waiting
-    }
-
-    /// Counts at `now`: packets that are neither dropped nor still on the wire are delivered, and
-    /// queueing time after `now` is subtracted.
-    fn settled_counts(&mut self, now: Time) -> Counts {
-        self.dequeue_until(now);
-        self.ring.pass(now);
-        let mut counts = self.meter.counts;
-        counts.arrived = self.ring.pushed() + counts.dropped;
-        let mut inside = Tally::default();
-        self.ring.iter().for_each(|slot| inside.add(slot.bytes));
-        if let Some(aqm) = &self.on_dequeue {
-            aqm.queue.for_each(|waiting| {
-                counts.arrived.add(waiting.bytes);
-                inside.add(waiting.bytes);
-                let waited = now.as_nanos() - waiting.arrived.as_nanos();
-                counts.queue_time = counts.queue_time.wrapping_add(waited);
-            });
-        }
-        counts.delivered = counts.arrived - counts.dropped - inside;
-        for slot in self.ring.waiting() {
-            let to_come = slot.served.as_nanos().wrapping_sub(now.as_nanos());
-            counts.queue_time = counts.queue_time.wrapping_sub(to_come);
-        }
-        counts
-    }
-}
-
-impl IngressFilter {
-    fn drop_reason(&mut self, now: Time, bytes: u32, packet: &impl Packet) -> Option<DropReason> {
-        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, bytes)) {
-            return Some(DropReason::Policed);
-        }
-        self.loss.advance(now);
-        if self.blackouts.covers(now) {
-            Some(DropReason::Outage)
-        } else if self.loss.value_mut().decide(&mut self.random) {
-            Some(DropReason::Loss)
-        } else {
-            let is_thinned = self.thinner.as_mut().is_some_and(|acks| acks.drops(packet.ack()));
-            is_thinned.then_some(DropReason::AckFiltered)
-        }
     }
 }

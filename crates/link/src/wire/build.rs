@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
+use super::ingress::IngressFilter;
 use super::longest::LongestQueue;
 use super::on_dequeue::OnDequeue;
 use super::steady::Steady;
-use super::{IngressFilter, Timing, Wire};
+use super::{Timing, Wire};
 use crate::config::{
     DualPi2Config, FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition,
 };
