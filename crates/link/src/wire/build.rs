@@ -7,10 +7,8 @@ use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
 use super::ingress::IngressFilter;
-use super::longest::LongestQueue;
 use super::on_dequeue::OnDequeue;
-use super::steady::Steady;
-use super::{Timing, Wire};
+use super::{LongestQueue, Steady, Timing, Wire};
 use crate::config::{
     DualPi2Config, FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition,
 };
