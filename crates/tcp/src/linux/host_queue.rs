@@ -15,9 +15,9 @@ use cwndlab_packet::Flags;
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
-use super::burst::Push;
 use super::clock::Jiffies;
 use super::output::NewSegment;
+use super::pacer::Push;
 use super::receiver::Buffers;
 use crate::info::{CaState, TcpEvent};
 

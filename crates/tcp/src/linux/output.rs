@@ -8,8 +8,8 @@ use cwndlab_units::Ecn;
 
 use super::LinuxEndpoint;
 use super::ack::Rexmit;
-use super::burst::Push;
 use super::ecn::{EcnFlags, Marking};
+use super::pacer::Push;
 use super::rtx::{EVER_RETRANS, SACKED_RETRANS, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};

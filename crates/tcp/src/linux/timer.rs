@@ -5,8 +5,8 @@ use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
-use super::burst::Push;
 use super::clock::Jiffies;
+use super::pacer::Push;
 use super::rtx::EVER_RETRANS;
 use super::state::State;
 use crate::info::{CaState, TcpEvent};
