@@ -9,11 +9,11 @@ use super::LinuxEndpoint;
 use super::accecn::AccEcn;
 use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
-use super::expected::Expected;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::pacer::Push;
-use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver};
+use super::predicted::Expected;
+use super::receiver::{AckSchedule, Arrival, DataSeen, MAX_QUICK_ACKS, Receiver, SHORT_BYTES};
 use super::rtx::TxSegment;
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, LinuxSettings};
@@ -23,8 +23,6 @@ use crate::info::TcpEvent;
 
 /// Segment size for a peer that does not announce one (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
-/// Segments with fewer bytes do not open the receive window (`tcp_event_data_recv`).
-pub(super) const SHORT_BYTES: u32 = 128;
 
 /// Identity and state of a connection.
 #[derive(Clone, Copy, Debug)]

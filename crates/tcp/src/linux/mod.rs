@@ -21,7 +21,6 @@ mod ack_flags;
 mod clock;
 mod connection;
 mod ecn;
-mod expected;
 mod host_queue;
 mod incoming;
 mod metrics;

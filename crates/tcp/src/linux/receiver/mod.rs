@@ -16,6 +16,7 @@ mod window;
 
 pub(crate) use acks::{AckSchedule, DataSeen, MAX_QUICK_ACKS};
 pub(crate) use reassembly::Buffers;
+pub(crate) use window::SHORT_BYTES;
 
 use cwndlab_packet::seq::{after, before};
 

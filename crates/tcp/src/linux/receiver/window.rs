@@ -2,6 +2,9 @@
 
 use crate::linux::settings::LinuxSettings;
 
+/// Segments with fewer bytes do not open the window (`tcp_event_data_recv`).
+pub(crate) const SHORT_BYTES: u32 = 128;
+
 /// The advertised window, and the receive buffer from which it is derived.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
