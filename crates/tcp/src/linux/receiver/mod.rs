@@ -11,7 +11,6 @@
 mod acks;
 mod reassembly;
 mod sacks;
-mod tuning;
 mod window;
 
 pub(crate) use acks::{AckSchedule, DataSeen, MAX_QUICK_ACKS};
@@ -23,8 +22,7 @@ use cwndlab_packet::seq::{after, before};
 use crate::linux::settings::LinuxSettings;
 use reassembly::{Reassembly, ReceiveQueue};
 use sacks::SackReport;
-use tuning::BufferTuning;
-use window::{Space, Window};
+use window::{BufferTuning, Space, Window};
 
 /// State of the endpoint's receiving half.
 #[derive(Clone, Debug)]
