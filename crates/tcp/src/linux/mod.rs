@@ -28,7 +28,6 @@ mod older;
 mod options;
 mod output;
 mod pacer;
-mod peer_window;
 mod predicted;
 mod probe;
 #[cfg(test)]
@@ -64,8 +63,8 @@ use crate::parts::Parts;
 use clock::{Clock, UPTIME_AT_START};
 use connection::Connection;
 use host_queue::HostQueue;
+use options::PeerWindow;
 use pacer::{Pacer, Push};
-use peer_window::PeerWindow;
 use probe::TailLossProbe;
 use rack::Rack;
 use rate::DeliveryRate;
