@@ -322,6 +322,21 @@ impl LinuxEndpoint {
         self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marks);
         if marks > 0 { AckFlags::ECE } else { AckFlags::NONE }
     }
+
+    /// Processes the reported number of marks, and notifies the algorithm. An ACK that makes no
+    /// progress and has no later timestamp may be an old ACK.
+    #[inline(never)]
+    pub(super) fn handle_marks(
+        &mut self,
+        segment: &Segment,
+        acked: u32,
+        is_later: bool,
+        flags: &mut AckFlags,
+    ) {
+        let is_later = is_later || flags.has(AckFlags::FORWARD_PROGRESS);
+        *flags |= self.take_marks(segment, acked, is_later);
+        self.tell_slow_ack(*flags);
+    }
 }
 
 #[cfg(test)]

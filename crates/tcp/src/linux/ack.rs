@@ -1,11 +1,10 @@
 //! Processing of an ACK: the data that it acknowledges, its RTT sample, and the reaction to it.
 
-use cwndlab_cc::{AckSample, JIFFY, RateSample};
+use cwndlab_cc::{AckSample, RateSample};
 use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment};
 
 use super::ack_flags::AckFlags;
-use super::probe::ProbeAck;
 use super::rate::take_rate;
 use super::rtx::{
     EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, TxSegment, Untouched,
@@ -14,7 +13,6 @@ use super::sack::SackState;
 use super::send_buffer::Limit;
 use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
-use crate::linux::rtt::RttSample;
 
 /// Flag of `CA_ACK_*`, for the argument of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
@@ -170,21 +168,6 @@ impl LinuxEndpoint {
         self.handle_tlp_ack(segment.ack, flags);
     }
 
-    /// Processes the reported number of marks, and notifies the algorithm. An ACK that makes no
-    /// progress and has no later timestamp may be an old ACK.
-    #[inline(never)]
-    fn handle_marks(
-        &mut self,
-        segment: &Segment,
-        acked: u32,
-        is_later: bool,
-        flags: &mut AckFlags,
-    ) {
-        let is_later = is_later || flags.has(AckFlags::FORWARD_PROGRESS);
-        *flags |= self.take_marks(segment, acked, is_later);
-        self.tell_slow_ack(*flags);
-    }
-
     /// Notifies the algorithm of an ACK that was not predicted, with the ACK's marks and window
     /// update.
     #[inline(always)]
@@ -207,16 +190,6 @@ impl LinuxEndpoint {
         self.advance_una(segment.ack);
         let requests = self.congestion.in_ack_event(&mut self.sk, CA_ACK_WIN_UPDATE);
         self.serve(requests);
-    }
-
-    /// Restarts the timer for the next data, after some data were acknowledged.
-    #[inline]
-    pub(super) fn restart_timer(&mut self) {
-        if self.may_probe() {
-            self.postpone_loss_probe();
-        } else {
-            self.rearm_rto();
-        }
     }
 
     #[inline]
@@ -462,56 +435,6 @@ impl LinuxEndpoint {
         let (Some(rtt_us), Some(ca_rtt)) = (rtt, ca_rtt) else { return false };
         self.take_rtt(rtt_us, ca_rtt, flags.has(AckFlags::ACK_MAYBE_DELAYED));
         true
-    }
-
-    /// Passes an RTT sample to the estimators, and updates the timeout.
-    #[inline(always)]
-    pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
-        self.rtt.last_us = Some(ca_rtt_us);
-        if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
-            let value = if ca_rtt_us == 0 { JIFFY.as_micros() as u32 } else { ca_rtt_us };
-            self.rtt.min.take(self.sk.cc_jiffies32, value);
-            self.sk.rtt_min_us = self.rtt.min.value();
-        }
-        let tick_us = self.settings.timer.rtt_tick_us;
-        let rtt_us = if tick_us <= 1 { rtt_us } else { rtt_us / tick_us * tick_us };
-        let rtt_us = rtt_us.max(tick_us).max(1);
-        let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
-        self.rtt.estimator.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
-        let rto_us = self.rtt.estimator.rto_us(self.sk.srtt_us);
-        self.timer.rto = self.clock.jiffies_of_us(rto_us).min(self.timer.rto_max);
-        self.timer.backoff = 0;
-    }
-
-    /// `tcp_ack_probe`: stops the window probe timer if the window has opened; otherwise sets the
-    /// timer again.
-    fn handle_probe_ack(&mut self) {
-        if !self.has_unsent() {
-            return;
-        }
-        if self.is_next_in_window() {
-            self.timer.backoff = 0;
-            self.clear_timer();
-        } else {
-            self.arm_probe_timer();
-        }
-    }
-
-    /// `tcp_process_tlp_ack`: processes an ACK while a tail loss probe is in flight (RFC 8985
-    /// section 7.4).
-    fn handle_tlp_ack(&mut self, ack: u32, flags: AckFlags) {
-        let news = AckFlags::SND_UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED;
-        let ack = ProbeAck {
-            ack,
-            is_probe_dsacked: flags.has(AckFlags::DSACK_TLP),
-            is_duplicate: !flags.has(news),
-        };
-        if self.probe.handle_ack(ack) {
-            self.init_cwnd_reduction();
-            self.set_ca_state(CaState::Cwr);
-            self.end_cwnd_reduction();
-            self.try_keep_open();
-        }
     }
 
     /// Whether retransmitted data may still be in flight.

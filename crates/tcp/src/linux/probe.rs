@@ -2,6 +2,10 @@
 
 use cwndlab_packet::seq::{after, before};
 
+use super::LinuxEndpoint;
+use super::ack_flags::AckFlags;
+use crate::info::CaState;
+
 /// `tlp_high_seq` and `tlp_retrans`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailLossProbe {
@@ -13,12 +17,12 @@ pub(crate) struct TailLossProbe {
 
 /// Properties of an ACK that matter to a tail loss probe.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ProbeAck {
-    pub(crate) ack: u32,
+struct ProbeAck {
+    ack: u32,
     /// Whether the ACK reports the probe as a duplicate.
-    pub(crate) is_probe_dsacked: bool,
+    is_probe_dsacked: bool,
     /// Whether the ACK reports no new data.
-    pub(crate) is_duplicate: bool,
+    is_duplicate: bool,
 }
 
 impl TailLossProbe {
@@ -51,7 +55,7 @@ impl TailLossProbe {
 
     /// Processes an ACK (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which
     /// counts as congestion; the probe then remains in flight until the reduction starts.
-    pub(crate) fn handle_ack(&mut self, ack: ProbeAck) -> bool {
+    fn handle_ack(&mut self, ack: ProbeAck) -> bool {
         let Some(high_seq) = self.high_seq.filter(|_| self.is_reached_by(ack.ack)) else {
             return false;
         };
@@ -63,6 +67,25 @@ impl TailLossProbe {
             self.end();
         }
         false
+    }
+}
+
+impl LinuxEndpoint {
+    /// `tcp_process_tlp_ack`: processes an ACK while a tail loss probe is in flight (RFC 8985
+    /// section 7.4).
+    pub(super) fn handle_tlp_ack(&mut self, ack: u32, flags: AckFlags) {
+        let news = AckFlags::SND_UNA_ADVANCED | AckFlags::NOT_DUP | AckFlags::DATA_SACKED;
+        let ack = ProbeAck {
+            ack,
+            is_probe_dsacked: flags.has(AckFlags::DSACK_TLP),
+            is_duplicate: !flags.has(news),
+        };
+        if self.probe.handle_ack(ack) {
+            self.init_cwnd_reduction();
+            self.set_ca_state(CaState::Cwr);
+            self.end_cwnd_reduction();
+            self.try_keep_open();
+        }
     }
 }
 

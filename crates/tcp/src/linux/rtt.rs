@@ -1,7 +1,10 @@
 //! Round-trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance,
 //! which falls slowly and rises at once), and the lowest RTT in a window of time.
 
+use cwndlab_cc::JIFFY;
 use cwndlab_packet::seq::after;
+
+use super::LinuxEndpoint;
 
 /// State of the sender's round-trip time measurement.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +27,10 @@ pub(crate) struct RttEstimator {
 }
 
 /// Input of [`RttEstimator::take`].
-pub(crate) struct RttSample {
-    pub(crate) rtt_us: u32,
-    pub(crate) snd_una: u32,
-    pub(crate) snd_nxt: u32,
+struct RttSample {
+    rtt_us: u32,
+    snd_una: u32,
+    snd_nxt: u32,
 }
 
 impl RttEstimator {
@@ -36,7 +39,7 @@ impl RttEstimator {
     }
 
     /// Processes an RTT sample; `srtt_us` is scaled by 8, and `mdev_us` by 4.
-    pub(crate) fn take(&mut self, srtt_us: &mut u32, mdev_us: &mut u32, sample: &RttSample) {
+    fn take(&mut self, srtt_us: &mut u32, mdev_us: &mut u32, sample: &RttSample) {
         let rtt = i64::from(sample.rtt_us);
         if *srtt_us == 0 {
             *srtt_us = (sample.rtt_us << 3).max(1);
@@ -69,7 +72,7 @@ impl RttEstimator {
     }
 
     /// The retransmission timeout that results from the samples (RFC 6298 section 2.3).
-    pub(crate) fn rto_us(&self, srtt_us: u32) -> u64 {
+    fn rto_us(&self, srtt_us: u32) -> u64 {
         u64::from(srtt_us >> 3) + u64::from(self.rttvar_us)
     }
 }
@@ -88,13 +91,13 @@ impl WindowedMin {
         Self { window, samples: [(0, u32::MAX); 3] }
     }
 
-    pub(crate) fn value(&self) -> u32 {
+    fn value(&self) -> u32 {
         self.samples[0].1
     }
 
     /// Adds a value at a time in jiffies.
     #[inline(always)]
-    pub(crate) fn take(&mut self, time: u32, value: u32) {
+    fn take(&mut self, time: u32, value: u32) {
         let window = self.window;
         let sample = (time, value);
         let [best, second, third] = self.samples;
@@ -122,6 +125,27 @@ impl WindowedMin {
         } else if self.samples[2].0 == self.samples[1].0 && age > window / 2 {
             self.samples[2] = sample;
         }
+    }
+}
+
+impl LinuxEndpoint {
+    /// Passes an RTT sample to the estimators, and updates the timeout.
+    #[inline(always)]
+    pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
+        self.rtt.last_us = Some(ca_rtt_us);
+        if !is_maybe_delayed || ca_rtt_us <= self.sk.rtt_min_us {
+            let value = if ca_rtt_us == 0 { JIFFY.as_micros() as u32 } else { ca_rtt_us };
+            self.rtt.min.take(self.sk.cc_jiffies32, value);
+            self.sk.rtt_min_us = self.rtt.min.value();
+        }
+        let tick_us = self.settings.timer.rtt_tick_us;
+        let rtt_us = if tick_us <= 1 { rtt_us } else { rtt_us / tick_us * tick_us };
+        let rtt_us = rtt_us.max(tick_us).max(1);
+        let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
+        self.rtt.estimator.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
+        let rto_us = self.rtt.estimator.rto_us(self.sk.srtt_us);
+        self.timer.rto = self.clock.jiffies_of_us(rto_us).min(self.timer.rto_max);
+        self.timer.backoff = 0;
     }
 }
 

@@ -116,6 +116,16 @@ impl LinuxEndpoint {
         self.reset_xmit_timer(Pending::Retransmit, rto);
     }
 
+    /// Restarts the timer for the next data, after some data were acknowledged.
+    #[inline]
+    pub(super) fn restart_timer(&mut self) {
+        if self.may_probe() {
+            self.postpone_loss_probe();
+        } else {
+            self.rearm_rto();
+        }
+    }
+
     /// Whether a tail loss probe may be scheduled.
     #[inline]
     pub(crate) fn may_probe(&self) -> bool {
@@ -305,6 +315,20 @@ impl LinuxEndpoint {
             .max(self.clock.jiffies_of_us(u64::from(self.settings.timer.rto_min_ms) * 1_000));
         let delay = Jiffies(base.0.saturating_mul(1 << self.timer.backoff.min(16)));
         self.reset_xmit_timer(Pending::Probe0, delay);
+    }
+
+    /// `tcp_ack_probe`: stops the window probe timer if the window has opened; otherwise sets the
+    /// timer again.
+    pub(super) fn handle_probe_ack(&mut self) {
+        if !self.has_unsent() {
+            return;
+        }
+        if self.is_next_in_window() {
+            self.timer.backoff = 0;
+            self.clear_timer();
+        } else {
+            self.arm_probe_timer();
+        }
     }
 
     /// `tcp_send_loss_probe`: sends a tail loss probe (RFC 8985 section 7.3).
