@@ -23,7 +23,7 @@ use cwndlab_units::Ecn;
 use super::LinuxEndpoint;
 use super::accecn_option::ByteCounts;
 use super::ace::{Ace, FeedbackMode};
-use super::ack_flags::AckFlags;
+use super::ack::AckFlags;
 use super::ecn::EcnFlags;
 use super::settings::EcnMode;
 

@@ -1,15 +1,15 @@
 //! Processing of an ACK: the data that it acknowledges, its RTT sample, and the reaction to it.
 
+use core::ops::{BitOr, BitOrAssign};
+
 use cwndlab_cc::{AckSample, RateSample};
 use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{Flags, Segment};
 
-use super::ack_flags::AckFlags;
 use super::rate::take_rate;
 use super::rtx::{
     EVER_RETRANS, LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, TxSegment, Untouched,
 };
-use super::sack::SackState;
 use super::send_buffer::Limit;
 use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
@@ -19,6 +19,11 @@ const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
 const CA_ACK_ECE: u32 = 4;
 
+/// Results of the processing of an ACK: a set of Linux's bits `FLAG_*`, which are passed to
+/// `cong_control`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct AckFlags(u32);
+
 /// The data to send at the end of ACK processing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rexmit {
@@ -27,6 +32,21 @@ pub(crate) enum Rexmit {
     Lost,
     /// New data are sent first (F-RTO).
     New,
+}
+
+/// Results of the SACK blocks of one ACK.
+#[derive(Debug)]
+pub(crate) struct SackState {
+    pub(crate) flags: AckFlags,
+    /// Sequence number of the lowest segment that was never retransmitted and was sacked below the
+    /// highest sacked one.
+    pub(super) reord: u32,
+    /// Send time of the first newly sacked segment that was never retransmitted.
+    pub(crate) first_sackt: Option<u64>,
+    /// Send time of the last newly sacked segment that was never retransmitted.
+    pub(crate) last_sackt: u64,
+    pub(crate) sack_delivered: u32,
+    pub(crate) rate: RateSample,
 }
 
 /// Summary of the segments that an ACK has removed from the retransmit queue.
@@ -39,6 +59,100 @@ struct Acked {
     last_ackt: u64,
     /// Lowest sequence number of the segments that were neither retransmitted nor sacked before.
     reord: u32,
+}
+
+impl AckFlags {
+    pub(crate) const NONE: Self = Self(0);
+    /// The segment has data.
+    pub(crate) const DATA: Self = Self(0x01);
+    /// The segment's window is newer than the known window.
+    pub(crate) const WIN_UPDATE: Self = Self(0x02);
+    /// New data were acknowledged for the first time.
+    pub(crate) const DATA_ACKED: Self = Self(0x04);
+    /// Retransmitted data were acknowledged for the first time.
+    pub(crate) const RETRANS_DATA_ACKED: Self = Self(0x08);
+    /// A SYN was acknowledged for the first time.
+    pub(crate) const SYN_ACKED: Self = Self(0x10);
+    /// Data were sacked for the first time.
+    pub(crate) const DATA_SACKED: Self = Self(0x20);
+    pub(crate) const ECE: Self = Self(0x40);
+    /// A retransmission was found to be lost.
+    pub(crate) const LOST_RETRANS: Self = Self(0x80);
+    /// The header of the segment was not predicted.
+    pub(crate) const SLOWPATH: Self = Self(0x100);
+    /// A segment below the end of recovery that was never retransmitted was delivered.
+    pub(crate) const ORIG_SACK_ACKED: Self = Self(0x200);
+    pub(crate) const SND_UNA_ADVANCED: Self = Self(0x400);
+    /// The ACK reports a duplicate segment (DSACK).
+    pub(crate) const DSACKING_ACK: Self = Self(0x800);
+    /// The retransmission timer must be set again.
+    pub(crate) const SET_XMIT_TIMER: Self = Self(0x1000);
+    /// The first segment is sacked but not acknowledged, because the peer discarded it.
+    pub(crate) const SACK_RENEGING: Self = Self(0x2000);
+    /// The segment's timestamp must be echoed from now on.
+    pub(crate) const UPDATE_TS_RECENT: Self = Self(0x4000);
+    /// The ACK covers a single segment, so the receiver may have delayed it.
+    pub(crate) const ACK_MAYBE_DELAYED: Self = Self(0x10000);
+    /// The reported duplicate is a tail loss probe.
+    pub(crate) const DSACK_TLP: Self = Self(0x20000);
+
+    pub(crate) const ACKED: Self = Self(Self::DATA_ACKED.0 | Self::SYN_ACKED.0);
+    pub(crate) const NOT_DUP: Self = Self(Self::DATA.0 | Self::WIN_UPDATE.0 | Self::ACKED.0);
+    pub(crate) const CA_ALERT: Self =
+        Self(Self::DATA_SACKED.0 | Self::ECE.0 | Self::DSACKING_ACK.0);
+    pub(crate) const FORWARD_PROGRESS: Self = Self(Self::ACKED.0 | Self::DATA_SACKED.0);
+
+    /// Whether any of the given bits is set.
+    #[inline]
+    pub(crate) const fn has(self, any: Self) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    /// Whether all of the given bits are set.
+    #[inline]
+    pub(crate) const fn has_all(self, all: Self) -> bool {
+        self.0 & all.0 == all.0
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, these: Self) {
+        self.0 &= !these.0;
+    }
+
+    /// The bits in the form that algorithms receive.
+    #[inline]
+    pub(crate) const fn bits(self) -> i32 {
+        self.0 as i32
+    }
+}
+
+impl BitOr for AckFlags {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for AckFlags {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl SackState {
+    pub(crate) fn new(rate: RateSample) -> Self {
+        Self {
+            flags: AckFlags::NONE,
+            reord: 0,
+            first_sackt: None,
+            last_sackt: 0,
+            sack_delivered: 0,
+            rate,
+        }
+    }
 }
 
 impl Acked {
@@ -446,7 +560,25 @@ impl LinuxEndpoint {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn flags_come_and_go() {
+        let mut flags = AckFlags::DATA | AckFlags::SYN_ACKED;
+        assert!(flags.has(AckFlags::ACKED) && !flags.has_all(AckFlags::ACKED));
+        flags |= AckFlags::DATA_ACKED;
+        assert!(flags.has_all(AckFlags::ACKED));
+        flags.remove(AckFlags::ACKED);
+        assert_eq!(flags, AckFlags::DATA);
+    }
+
+    /// BPF algorithms test these bits, so they must equal the kernel's.
+    #[test]
+    fn bits_are_the_kernels() {
+        assert_eq!(AckFlags::NOT_DUP.bits(), 0x17);
+        assert_eq!(AckFlags::CA_ALERT.bits(), 0x860);
+    }
 
     #[test]
     fn an_ack_takes_off_what_it_acknowledges_and_tells_the_round_trip_time() {

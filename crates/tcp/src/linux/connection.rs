@@ -7,7 +7,7 @@ use cwndlab_units::{Ecn, Time};
 
 use super::LinuxEndpoint;
 use super::accecn::AccEcn;
-use super::ack_flags::AckFlags;
+use super::ack::AckFlags;
 use super::ecn::EcnFlags;
 use super::metrics::Metrics;
 use super::options::Options;

@@ -17,7 +17,6 @@ mod accecn;
 mod accecn_option;
 mod ace;
 mod ack;
-mod ack_flags;
 mod clock;
 mod connection;
 mod ecn;

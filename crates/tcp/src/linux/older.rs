@@ -6,7 +6,7 @@
 //! "Congestion control in Linux TCP", 2002; RFC 5827.
 
 use super::LinuxEndpoint;
-use super::ack_flags::AckFlags;
+use super::ack::AckFlags;
 use super::prr::Prr;
 use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;

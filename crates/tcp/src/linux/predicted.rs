@@ -14,8 +14,7 @@ use cwndlab_packet::seq::after;
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
-use super::ack::Rexmit;
-use super::ack_flags::AckFlags;
+use super::ack::{AckFlags, Rexmit};
 use super::ecn::EcnFlags;
 use super::receiver::SHORT_BYTES;
 use super::rtx::{TxSegment, Untouched};
@@ -346,7 +345,7 @@ mod tests {
     use cwndlab_units::Duration;
 
     use super::*;
-    use crate::linux::ack_flags::AckFlags;
+    use crate::linux::ack::AckFlags;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
 
     /// Two pairs of endpoints with the same history of `rounds` rounds.

@@ -3,7 +3,7 @@
 use cwndlab_packet::seq::{after, before};
 
 use super::LinuxEndpoint;
-use super::ack_flags::AckFlags;
+use super::ack::AckFlags;
 use crate::info::CaState;
 
 /// `tlp_high_seq` and `tlp_retrans`.

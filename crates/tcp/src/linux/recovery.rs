@@ -4,8 +4,7 @@
 use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 use cwndlab_packet::seq::{after, before};
 
-use super::ack::Rexmit;
-use super::ack_flags::AckFlags;
+use super::ack::{AckFlags, Rexmit};
 use super::prr::{Prr, PrrAck};
 use super::rack::RECOVERY_THRESHOLD;
 use super::rtx::{LOST, SACKED_ACKED, SHARES_BUFFER};

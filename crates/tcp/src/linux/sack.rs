@@ -1,12 +1,11 @@
 //! Processing of SACK blocks (RFC 2018, RFC 2883), and detection of the reordering that they
 //! reveal.
 
-use cwndlab_cc::RateSample;
 use cwndlab_packet::seq::{after, before};
 use cwndlab_packet::{SackBlock, SackBlocks};
 
 use super::LinuxEndpoint;
-use super::ack_flags::AckFlags;
+use super::ack::{AckFlags, SackState};
 use super::rate::take_rate;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, Untouched};
 use crate::info::CaState;
@@ -28,34 +27,6 @@ impl Scoreboard {
     pub(super) fn new(seq: u32) -> Self {
         let cache = [SackBlock::default(); 4];
         Self { highest_seq: seq, cache, duplicates: 0, has_seen_reordering: false }
-    }
-}
-
-/// Results of the SACK blocks of one ACK.
-#[derive(Debug)]
-pub(crate) struct SackState {
-    pub(crate) flags: AckFlags,
-    /// Sequence number of the lowest segment that was never retransmitted and was sacked below the
-    /// highest sacked one.
-    reord: u32,
-    /// Send time of the first newly sacked segment that was never retransmitted.
-    pub(crate) first_sackt: Option<u64>,
-    /// Send time of the last newly sacked segment that was never retransmitted.
-    pub(crate) last_sackt: u64,
-    pub(crate) sack_delivered: u32,
-    pub(crate) rate: RateSample,
-}
-
-impl SackState {
-    pub(crate) fn new(rate: RateSample) -> Self {
-        Self {
-            flags: AckFlags::NONE,
-            reord: 0,
-            first_sackt: None,
-            last_sackt: 0,
-            sack_delivered: 0,
-            rate,
-        }
     }
 }
 
