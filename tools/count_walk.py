@@ -11,6 +11,10 @@ and runs. A file is visited twice in a leg if another file calls it while it wai
 that file to return: the walk has left the file and re-enters it. All calls from a file to a part
 that it owns are one visit.
 
+A second figure counts a file only if one of the called functions has at least four lines. Most
+shorter functions do not exist in an optimized build, because the compiler inlines them. The lines
+of a function are those that the longer run executes, except the line on which the function begins.
+
 Exits with 1 if the number of files exceeds the bar, or if any file is visited twice.
 """
 
@@ -25,12 +29,18 @@ import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_FILES = 18
 SHORT_S, LONG_S = 4, 12
 # Functions that are called less often per delivered segment belong to losses and timers.
 LEAST_CALLS = 0.1
+# Length of the shortest functions that the second figure counts.
+LEAST_LINES = 4
 DEEPEST_STACK = 60
 
 VALUES = ("crates/units/", "crates/packet/")
@@ -56,6 +66,7 @@ class Trace:
 
     calls: Counter[tuple[str, ...]] = field(default_factory=Counter)
     files: dict[str, str] = field(default_factory=dict)  # by function
+    lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     segments: int = 0
 
 
@@ -73,10 +84,13 @@ def main() -> int:
     short, long = trace(binary, SHORT_S), trace(binary, LONG_S)
     segments = long.segments - short.segments
     legs = {name: Leg() for name in LEGS}
+    lengths: Counter[str] = Counter()  # lines of the longest function on the walk, by file
     for stack, count in long.calls.items():
         calls = (count - short.calls[stack]) / segments
         if calls >= LEAST_CALLS and (name := leg_of(stack)):
             visit(legs[name], files_of(stack, name, long.files), calls)
+            if file := long.files.get(stack[0]):
+                lengths[file] = max(lengths[file], len(long.lines[stack[0]]) - 1)
     for name, leg in legs.items():
         print(f"{name}: {len(leg.calls)} files")
         for path, calls in sorted(leg.calls.items(), key=lambda each: -each[1]):
@@ -87,6 +101,8 @@ def main() -> int:
     twice = {(name, path) for name, leg in legs.items() for path, _ in leg.returns}
     is_ok = len(files) <= MOST_FILES and not twice
     verdict = "ok" if is_ok else "MISSED"
+    longer = sum(lengths[file] >= LEAST_LINES for file in files)
+    print(f"{longer} files if only functions of at least {LEAST_LINES} lines count")
     print(f"{len(files)} files, at most {MOST_FILES}; {len(twice)} visited twice  {verdict}")
     return int(not is_ok)
 
@@ -136,6 +152,7 @@ def trace(binary: Path, seconds: int) -> Trace:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "trace"
         callgrind = ["valgrind", "--tool=callgrind", f"--separate-callers={DEEPEST_STACK}"]
+        callgrind += ["--compress-pos=no"]
         run = [str(binary), "dumbbell", "--seconds", str(seconds)]
         result = subprocess.run(  # noqa: S603  our own command
             [*callgrind, f"--callgrind-out-file={output}", *run],
@@ -149,31 +166,47 @@ def trace(binary: Path, seconds: int) -> Trace:
 
 
 def calls_of(text: str) -> Trace:
-    """Return the calls in a callgrind file, and the file of each of the project's functions."""
+    """Return the calls in a callgrind file, and the file and lines of the project's functions."""
     found = Trace()
-    files: dict[str, str] = {}
-    functions: dict[str, tuple[str, ...]] = {}
-    file = ""
-    callee: tuple[str, ...] = ()
-    for row in text.splitlines():
-        key, _, value = row.partition("=")
-        match = NAMED.fullmatch(value)
-        if key in {"fl", "fi", "fe", "cfi", "cfl"} and match:
-            if match[2]:
-                files[match[1]] = match[2]
-            if key == "fl":
-                file = files[match[1]]
-        elif key in {"fn", "cfn"} and match:
-            if match[2]:
-                functions[match[1]] = tuple(match[2].split("'"))
-            stack = functions[match[1]]
-            if key == "cfn":
-                callee = stack
-            elif Path(file).is_relative_to(ROOT):
-                found.files[stack[0]] = str(Path(file).relative_to(ROOT))
+    calls: Counter[str] = Counter()
+    file = place = function = callee = ""
+    for key, value in rows_of(text):
+        if key in {"fl", "fi", "fe"}:
+            file = value if key == "fl" else file
+            place = value
+        elif key == "fn":
+            function = value.partition("'")[0]
+            if Path(file).is_relative_to(ROOT):
+                found.files[function] = str(Path(file).relative_to(ROOT))
+        elif key == "cfn":
+            callee = value
         elif key == "calls":
-            found.calls[callee] += int(value.split()[0])
+            calls[callee] += int(value.split()[0])
+        elif key.isdigit() and key != "0" and place == file:
+            # Code without a line has the line 0.
+            found.lines[function].add(int(key))
+    found.calls.update({tuple(stack.split("'")): count for stack, count in calls.items()})
     return found
+
+
+def rows_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of a callgrind file; the key of costs is their line number.
+
+    In the file, a name that appears again is abbreviated to its number. Functions (`fn`, `cfn`),
+    objects (`ob`, `cob`) and files (`fl` and others) are numbered separately.
+    """
+    names: dict[tuple[str, str], str] = {}
+    for row in text.splitlines():
+        key, is_pair, value = row.partition("=")
+        if not is_pair:
+            key, _, value = row.partition(" ")
+        elif match := NAMED.fullmatch(value):
+            kind = next(kind for kind in ("fn", "ob", "f") if kind in key)
+            number = (kind, match[1])
+            if match[2]:
+                names[number] = match[2]
+            value = names.get(number, value)
+        yield key, value
 
 
 if __name__ == "__main__":
