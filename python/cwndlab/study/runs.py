@@ -56,7 +56,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """Everything that determines the run, except the contents of files."""
+        """Everything that determines the run, except the contents of its trace and C files."""
         return Scenario.model_validate_json(self.scenario_json)
 
     @property
