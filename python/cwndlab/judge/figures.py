@@ -125,11 +125,11 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return how many parts of a path lead to the value that a study must replace.
+        """Return the number of parts of the path to the value that a study must replace.
 
         A study can replace a list, or a table with a key `kind`, only as a whole. If the path leads
-        into such a list or table, the study must replace the first one on the path. Otherwise, it
-        must replace only the number at the end of the path; the result is the number of all parts.
+        into such lists or tables, the study must replace the outermost. Otherwise, it replaces the
+        number at the end of the path.
         """
         if parts[0] != "link":
             return len(parts)

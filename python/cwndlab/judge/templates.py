@@ -74,7 +74,7 @@ TEMPLATES = {
         "{name} is the right choice if you would give up {range} of the throughput to halve the "
         "delay{others}."
     ),
-    "price other": "; {name} is the right choice if you would give up {more_or_less} throughput",
+    "price other": "; {name} is the right choice if you would give up {more_or_less} for this",
     "no turn": "The answer is the same for every trade-off between throughput and delay.",
     "break-even": "Use {name} instead if {condition}.",
     "break-even elsewhere": "On similar networks, use {name} instead of {safest} if {condition}.",

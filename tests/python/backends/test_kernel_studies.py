@@ -181,7 +181,7 @@ def refusal(tmp_path: Path, **keys: Any) -> str:  # noqa: ANN401  keys of a stud
         ({"flow": [{"access_delay": "5 ms"}]}, "an additional delay of a single flow"),
         (
             {"algorithm": "cubic", "parameters": {"cubic": {"beta": 700}}},
-            "the kernel's cubic has no parameter beta; use ours:cubic instead",
+            "the kernel's cubic has no parameter beta; use ours:cubic, cwndlab's implementation",
         ),
     ],
 )

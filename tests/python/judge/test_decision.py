@@ -48,7 +48,7 @@ def test_a_winner_comes_with_the_prices_of_delay_at_which_it_is_right() -> None:
     low = (np.log(10 / 9.5) - 0.03) / np.log(220 / 60)
     high = (np.log(9.5 / 4) + 0.03) / np.log(60 / 25)
     assert bbr.prices == pytest.approx((low, high), rel=0.02)
-    assert "vegas is the right choice if you would give up more throughput" in condition(
+    assert "vegas is the right choice if you would give up more for this" in condition(
         decide(FAST_OR_SHORT, BALANCE)
     )
 

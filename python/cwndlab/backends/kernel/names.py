@@ -89,7 +89,10 @@ class KernelNames(AbstractContextManager["KernelNames"]):
                 reference = asked.removeprefix(OURS)
             elif parameters:
                 named = ", ".join(parameters)
-                msg = f"the kernel's {asked} has no parameter {named}; use ours:{asked} instead"
+                msg = (
+                    f"the kernel's {asked} has no parameter {named}; use ours:{asked}, cwndlab's "
+                    "implementation"
+                )
                 raise KernelRunError(msg)
             else:
                 continue
