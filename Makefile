@@ -226,7 +226,9 @@ $(STAMPS)/helpers: $(STAMPS)/system $(RUST_INPUTS)
 $(STAMPS)/core: $(STAMPS)/packages $(STAMPS)/helpers $(RUST_INPUTS)
 	@tools/setup core
 
-PAGE_INPUTS := tools/page_data.py $(wildcard python/cwndlab/report/assets/*) $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
+PAGE_INPUTS := tools/page_data.py \
+  $(wildcard python/cwndlab/report/assets/* python/cwndlab/judge/*.py python/cwndlab/data/*.toml) \
+  $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
 
 $(STAMPS)/page: $(STAMPS)/core tools/setup $(RUST_INPUTS) $(PAGE_INPUTS)
 	@tools/setup page
