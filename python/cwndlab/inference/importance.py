@@ -9,8 +9,8 @@ width shrinks from round to round.
 The distance is learned: a regression over the points near the measurement estimates parameters from
 statistics.  The distance is the difference between the estimates for the point and for the
 measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the Royal Statistical
-Society B 74, 2012).  Finally, a local regression corrects for the remaining distance (Beaumont,
-Zhang and Balding, Genetics 162, 2002).
+Society B 74, 2012).  Finally, a cross-fitted local regression corrects for the remaining distance
+(Beaumont, Zhang and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ difference from the measurement uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
 """A covariance matrix is shrunk towards a diagonal matrix. `_SHRUNK` is the weight of the diagonal
 matrix. `_LEAST_VARIANCE` is added to each variance in the diagonal matrix."""
+_FOLDS = 4
+"""Number of parts of the points in the regressions that correct for remaining distances."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -277,12 +279,38 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
     is often hardly above the goodput.
     """
     features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
-    slopes = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)[1:]
+    return _reflected(_corrected(points, features, weights, _RIDGE_OF_ADJUSTMENT))
+
+
+def _corrected(values: Floats, features: Floats, weights: Floats, ridge: float) -> Floats:
+    """Subtract from each value the effect of its features, estimated by a ridge regression.
+
+    A regression follows the noise of the values to which it was fitted. If they were corrected by
+    it, their spread would be too small: with 160 points and 43 statistics, the outer two tenths of
+    the inferred distributions held 38 % of the true parameters instead of 20 %. Therefore, the
+    values are divided into `_FOLDS` parts, and each part is corrected by a regression that was
+    fitted to the other parts (cross-fitting: Chernozhukov and others, Econometrics Journal 21,
+    2018).
+
+    Args:
+        values: one row for each point, one column for each quantity to correct.
+        features: one row for each point; the first column is 1, the others are differences from the
+            measurement.
+        weights: weight of each point in the regression.
+        ridge: penalty of the regression.
+    """
     apart = features[:, 1:]
-    return _reflected(points - (apart - _covered(apart, weights)) @ slopes)
+    moved = apart - _covered(apart, weights)
+    part = np.arange(len(values)) % _FOLDS
+    found = np.empty_like(values)
+    for own in range(_FOLDS):
+        here, others = part == own, part != own
+        slopes = _fit(features[others], values[others], weights[others], ridge)[1:]
+        found[here] = values[here] - moved[here] @ slopes
+    return found
 
 
-def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
+def _covered(apart: Floats, weights: Floats) -> Floats:
     """Return, for each feature, the part of a difference that must not be corrected.
 
     A regression corrects for the difference between the points' mean and the measurement. It is
@@ -322,8 +350,8 @@ def adjusted_values(values: Floats, features: Floats) -> Floats:
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values
-    x = np.hstack([np.ones((int(whole.sum()), 1)), features[whole]])
-    slopes = _fit(x, values[whole][:, None])[1:, 0]
-    moved = np.full(len(values), np.nan)
-    moved[whole] = values[whole] - (features[whole] - _covered(features[whole])) @ slopes
-    return moved
+    equal = np.ones(int(whole.sum()))
+    x = np.hstack([equal[:, None], features[whole]])
+    found = np.full(len(values), np.nan)
+    found[whole] = _corrected(values[whole][:, None], x, equal, _RIDGE)[:, 0]
+    return found
