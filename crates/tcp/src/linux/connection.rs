@@ -70,6 +70,20 @@ impl Connection {
     }
 }
 
+/// Steps that remain to be done for a segment.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// Everything: the segment is a plain ACK.
+    PlainAck {
+        is_predicted: bool,
+    },
+    /// The answer, after the segment was processed.
+    Follow {
+        is_predicted: bool,
+    },
+    Nothing,
+}
+
 impl LinuxEndpoint {
     // Calls of the application.
 
@@ -171,10 +185,10 @@ impl LinuxEndpoint {
             if filled == 0 && is_tail_full && written < bytes {
                 if self.buffer.needs_push(self.peer_window.max_bytes) {
                     self.buffer.mark_push();
-                    self.write_xmit(Push::Forced);
+                    self.write_xmit_apart(Push::Forced);
                     has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
-                    self.write_xmit(Push::One);
+                    self.write_xmit_apart(Push::One);
                     has_tail = self.has_unsent();
                 }
             }
@@ -192,7 +206,7 @@ impl LinuxEndpoint {
                 && unsent < mss
                 && self.sk.packets_out > 0;
             if !self.buffer.is_corked {
-                self.write_xmit(if written < bytes { Push::Forced } else { Push::All });
+                self.write_xmit_apart(if written < bytes { Push::Forced } else { Push::All });
             }
         }
         self.note_phase();
@@ -224,7 +238,7 @@ impl LinuxEndpoint {
         self.connection.expected.forget();
         self.buffer.is_fin_queued = true;
         self.buffer.write_seq = self.buffer.write_seq.wrapping_add(1);
-        self.write_xmit(Push::All);
+        self.write_xmit_apart(Push::All);
     }
 
     /// `tcp_cleanup_rbuf`: after a read, sends an ACK if one is due or the window has opened.
@@ -410,21 +424,34 @@ impl LinuxEndpoint {
     pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.set_now(now);
         self.rtt.last_us = None;
-        if self.is_plain_ack_again(segment) {
-            let is_predicted = self.has_known_window(segment);
+        let rest = if self.is_plain_ack_again(segment) {
             self.note_options(segment);
-            self.handle_plain_ack(segment, is_predicted);
-            self.follow_segment(is_predicted);
+            Rest::PlainAck { is_predicted: self.has_known_window(segment) }
         } else {
-            self.connection.expected.forget();
-            if self.is_established() || self.handle_handshake(segment) {
-                self.handle_established(segment);
-            }
+            self.handle_unexpected(segment)
+        };
+        if let Rest::PlainAck { is_predicted } = rest {
+            self.handle_plain_ack(segment, is_predicted);
+        }
+        if let Rest::PlainAck { is_predicted } | Rest::Follow { is_predicted } = rest {
+            self.follow_segment(is_predicted);
         }
         if self.timer.is_postponed {
             self.schedule_loss_probe(true);
         }
         self.note_phase();
+    }
+
+    /// Handles a segment that does not continue a sequence of plain ACKs. Returns what remains to be
+    /// done for it: of a plain ACK, everything.
+    #[inline(never)]
+    fn handle_unexpected(&mut self, segment: &Segment) -> Rest {
+        self.connection.expected.forget();
+        if self.is_established() || self.handle_handshake(segment) {
+            self.handle_established(segment)
+        } else {
+            Rest::Nothing
+        }
     }
 
     /// Handles a segment of a connection that is not established. Returns whether the segment must
@@ -470,13 +497,12 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_rcv_established`.
-    #[inline(never)]
-    fn handle_established(&mut self, segment: &Segment) {
+    /// `tcp_rcv_established`. Returns what remains to be done.
+    fn handle_established(&mut self, segment: &Segment) -> Rest {
         if segment.flags.has(Flags::SYN) {
             // A repeated SYN-ACK: our ACK was lost.
             self.answer_syn_ack(segment, false);
-            return;
+            return Rest::Nothing;
         }
         self.note_options(segment);
         let end = segment.end_seq();
@@ -490,11 +516,12 @@ impl LinuxEndpoint {
             if !self.probe.is_out() {
                 self.connection.expected = Expected::PlainAck;
             }
-            self.handle_plain_ack(segment, is_predicted);
-        } else if !self.handle_any(segment, end, is_predicted) {
-            return;
+            Rest::PlainAck { is_predicted }
+        } else if self.handle_any(segment, end, is_predicted) {
+            Rest::Follow { is_predicted }
+        } else {
+            Rest::Nothing
         }
-        self.follow_segment(is_predicted);
     }
 
     /// Acts after a segment was processed: sends data and an ACK, and unblocks the application.

@@ -247,7 +247,7 @@ impl LinuxEndpoint {
         self.connection.expected.forget();
         if self.buffer.is_corked {
             self.buffer.is_corked = false;
-            self.write_xmit(Push::All);
+            self.write_xmit_apart(Push::All);
         }
         while self.next_timer() <= now {
             self.run_timers();

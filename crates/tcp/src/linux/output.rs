@@ -86,13 +86,19 @@ impl LinuxEndpoint {
 
     /// `tcp_write_xmit`: sends new data. Returns whether this included all that
     /// [`Self::check_space`] does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_xmit(&mut self, push: Push) -> bool {
         if self.host.is_none() {
             self.write_xmit_over::<false>(push)
         } else {
             self.write_xmit_to_host(push)
         }
+    }
+
+    /// Calls [`Self::write_xmit`]. This function is not inlined, so that it is compiled only once.
+    #[inline(never)]
+    pub(super) fn write_xmit_apart(&mut self, push: Push) -> bool {
+        self.write_xmit(push)
     }
 
     #[inline(never)]
@@ -430,7 +436,7 @@ impl LinuxEndpoint {
             Rexmit::None => return,
             Rexmit::Lost => {}
             Rexmit::New => {
-                self.write_xmit(Push::All);
+                self.write_xmit_apart(Push::All);
                 if after(self.sk.snd_nxt, self.sk.high_seq) {
                     return;
                 }

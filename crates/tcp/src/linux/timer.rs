@@ -208,7 +208,7 @@ impl LinuxEndpoint {
         if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
             self.retransmit_lost();
         }
-        self.write_xmit(Push::All);
+        self.write_xmit_apart(Push::All);
     }
 
     fn handle_delayed_ack_timer(&mut self) {
@@ -340,7 +340,7 @@ impl LinuxEndpoint {
         let packets_out = self.sk.packets_out;
         let sends_new = self.has_unsent() && self.is_next_in_window();
         if sends_new {
-            self.write_xmit(Push::Probe);
+            self.write_xmit_apart(Push::Probe);
             if self.sk.packets_out == packets_out {
                 self.rearm_rto();
                 return;
