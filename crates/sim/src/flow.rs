@@ -156,8 +156,8 @@ impl Flow {
     ) {
         self.tell_room(now, path);
         match part {
-            Part::Sender => self.poll_sender(now, path, recorder),
-            Part::Receiver => self.poll_receiver(now, path),
+            Part::Sender => self.poll_sender_apart(now, path, recorder),
+            Part::Receiver => self.poll_receiver_apart(now, path),
             Part::Control => self.handle_control(now, path, recorder),
             Part::Access => self.poll_access(now, path, recorder),
         }
@@ -273,11 +273,11 @@ impl Flow {
                 if is_awake { self.reading.awake_until } else { now + self.reading.delay };
             self.set_control(path);
         }
-        self.poll_receiver(now, path);
+        self.poll_receiver_apart(now, path);
     }
 
     /// Lets the application act at the receiver, and then polls the receiver.
-    #[inline(always)]
+    #[inline(never)]
     fn serve_receiver(&mut self, now: Time, path: &mut Path) {
         self.reading.next = Time::NEVER;
         if !self.is_receiver_established && self.receiver.is_established() {
@@ -300,14 +300,13 @@ impl Flow {
                 self.set_control(path);
             }
         }
-        self.poll_receiver(now, path);
+        self.poll_receiver_apart(now, path);
     }
 
     /// Lets the application act at the data sender, and then polls the sender.
-    #[inline(always)]
     fn serve_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         self.act_at_sender(now, path);
-        self.poll_sender(now, path, recorder);
+        self.poll_sender_apart(now, path, recorder);
     }
 
     /// Lets the application act at the data sender.
@@ -397,6 +396,18 @@ impl Flow {
         }
     }
 
+    /// Calls [`Flow::poll_receiver`]. This function is not inlined, so that it is compiled only once.
+    #[inline(never)]
+    fn poll_receiver_apart(&mut self, now: Time, path: &mut Path) {
+        self.poll_receiver(now, path);
+    }
+
+    /// Calls [`Flow::poll_sender`]. This function is not inlined, so that it is compiled only once.
+    #[inline(never)]
+    fn poll_sender_apart(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        self.poll_sender(now, path, recorder);
+    }
+
     /// Handles the start, the stop, the end of a measurement window, and the times that the
     /// application requested.
     fn handle_control(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
@@ -429,7 +440,7 @@ impl Flow {
         self.set_control(path);
         self.serve_sender(now, path, recorder);
         if is_held_up {
-            self.poll_receiver(now, path);
+            self.poll_receiver_apart(now, path);
         } else {
             self.serve_receiver(now, path);
         }

@@ -1,5 +1,7 @@
 //! Output of a TCP endpoint with any stack.
 
+use core::mem;
+
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
@@ -59,15 +61,12 @@ pub struct Polled<'a> {
     pub next: Time,
 }
 
-/// Number of free places in an outbox after it discards outputs that were already returned.
-const LEAST_ROOM: usize = 12;
-
 /// Outputs of an endpoint; each output is stored at least until the next poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     outputs: Vec<TcpOutput>,
-    /// Number of outputs that a poll has already returned.
-    given: usize,
+    /// Number of outputs that no poll has returned yet: all or none.
+    fresh: usize,
 }
 
 impl Outbox {
@@ -87,7 +86,7 @@ impl Outbox {
     /// Returns the flags of the last segment, if no poll has returned this segment yet and only
     /// events follow it.
     pub(crate) fn flags_of_last(&mut self) -> Option<&mut Flags> {
-        self.outputs[self.given..].iter_mut().rev().find_map(|output| match output {
+        self.outputs[..self.fresh].iter_mut().rev().find_map(|output| match output {
             TcpOutput::Train(Train { first, count: 1 }) => Some(&mut first.flags),
             _ => None,
         })
@@ -102,27 +101,21 @@ impl Outbox {
         self.push(TcpOutput::Event { at, event });
     }
 
+    /// Adds an output. The first output after a poll takes the place of the outputs that the poll
+    /// returned, so that an endpoint touches little memory.
     #[inline(always)]
     fn push(&mut self, output: TcpOutput) {
-        if self.outputs.len() == self.outputs.capacity() {
-            self.forget_given();
+        if self.fresh == 0 {
+            self.outputs.clear();
         }
         self.outputs.push(output);
-    }
-
-    /// Discards the outputs that were already returned, so that the memory need not grow.
-    #[cold]
-    fn forget_given(&mut self) {
-        self.outputs.drain(..self.given);
-        self.given = 0;
-        self.outputs.reserve(LEAST_ROOM);
+        self.fresh += 1;
     }
 
     /// Returns all outputs that were added since the last call.
     #[inline]
     pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
-        let outputs = &self.outputs[self.given..];
-        self.given = self.outputs.len();
+        let outputs = &self.outputs[..mem::take(&mut self.fresh)];
         Polled { outputs, next }
     }
 }

@@ -161,10 +161,10 @@ impl Flow {
         self.tell_room(now, path);
         if self.attachment.nodes[RECEIVER] == Some(node) {
             if self.receiver.handle_departure(now) {
-                self.poll_receiver(now, path);
+                self.poll_receiver_apart(now, path);
             }
         } else if self.sender.handle_departure(now) {
-            self.poll_sender(now, path, recorder);
+            self.poll_sender_apart(now, path, recorder);
         }
     }
 

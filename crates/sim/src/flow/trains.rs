@@ -51,18 +51,6 @@ impl Flow {
         false
     }
 
-    /// Calls [`Flow::poll_receiver`]. This function is not inlined, so that it is compiled only once.
-    #[inline(never)]
-    fn poll_receiver_apart(&mut self, now: Time, path: &mut Path) {
-        self.poll_receiver(now, path);
-    }
-
-    /// Calls [`Flow::poll_sender`]. This function is not inlined, so that it is compiled only once.
-    #[inline(never)]
-    fn poll_sender_apart(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
-        self.poll_sender(now, path, recorder);
-    }
-
     /// Lets the end that received a train in this direction send its answer.
     #[inline(never)]
     pub(crate) fn answer_train(&mut self, direction: Direction, now: Time, path: &mut Path) {
