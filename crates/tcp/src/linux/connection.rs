@@ -1,7 +1,7 @@
 //! Segments and the application's calls: the handshake, arriving data, reading and writing.
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
-use cwndlab_packet::seq::{after, before};
+use cwndlab_packet::seq::before;
 use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
@@ -9,6 +9,7 @@ use super::LinuxEndpoint;
 use super::accecn::AccEcn;
 use super::ack::AckFlags;
 use super::ecn::EcnFlags;
+use super::incoming::Rest;
 use super::metrics::Metrics;
 use super::options::Options;
 use super::pacer::Push;
@@ -68,20 +69,6 @@ impl Connection {
         self.told_phase = phase;
         Some(phase)
     }
-}
-
-/// Steps that remain to be done for a segment.
-#[derive(Clone, Copy)]
-enum Rest {
-    /// Everything: the segment is a plain ACK.
-    PlainAck {
-        is_predicted: bool,
-    },
-    /// The answer, after the segment was processed.
-    Follow {
-        is_predicted: bool,
-    },
-    Nothing,
 }
 
 impl LinuxEndpoint {
@@ -497,33 +484,6 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_rcv_established`. Returns what remains to be done.
-    fn handle_established(&mut self, segment: &Segment) -> Rest {
-        if segment.flags.has(Flags::SYN) {
-            // A repeated SYN-ACK: our ACK was lost.
-            self.answer_syn_ack(segment, false);
-            return Rest::Nothing;
-        }
-        self.note_options(segment);
-        let end = segment.end_seq();
-        let has_data = end != segment.seq;
-        let is_usual = self.is_predicted_but_window(segment);
-        let is_predicted = is_usual && self.has_known_window(segment);
-        let is_plain_ack =
-            is_usual && !has_data && segment.ack != self.sk.snd_una && self.is_plain_ack(segment);
-        if is_plain_ack {
-            // While a probe is out, one of the next ACKs may answer it.
-            if !self.probe.is_out() {
-                self.connection.expected = Expected::PlainAck;
-            }
-            Rest::PlainAck { is_predicted }
-        } else if self.handle_any(segment, end, is_predicted) {
-            Rest::Follow { is_predicted }
-        } else {
-            Rest::Nothing
-        }
-    }
-
     /// Acts after a segment was processed: sends data and an ACK, and unblocks the application.
     #[inline(always)]
     fn follow_segment(&mut self, is_predicted: bool) {
@@ -534,43 +494,6 @@ impl LinuxEndpoint {
         if !has_checked_space {
             self.check_space();
         }
-    }
-
-    /// Handles any segment, predicted or not. Returns whether it was acceptable.
-    fn handle_any(&mut self, segment: &Segment, end: u32, is_predicted: bool) -> bool {
-        let has_data = end != segment.seq;
-        if !is_predicted && !self.accept(segment, end) {
-            return false;
-        }
-        // Linux does not answer, although RFC 9293 section 3.10.7.4 requires it.
-        if after(segment.ack, self.sk.snd_nxt) {
-            return false;
-        }
-        self.count_field(segment);
-        let mut flags = if is_predicted {
-            AckFlags::NONE
-        } else {
-            AckFlags::SLOWPATH | AckFlags::UPDATE_TS_RECENT
-        };
-        if is_predicted && segment.seq == self.receiver.window.left {
-            flags |= AckFlags::UPDATE_TS_RECENT;
-        } else if !is_predicted && after(segment.seq, self.receiver.window.left) {
-            flags.remove(AckFlags::UPDATE_TS_RECENT);
-        }
-        if has_data {
-            flags |= AckFlags::DATA;
-        }
-        // Linux skips ACK processing for a predicted data segment that acknowledges nothing new.
-        let is_news = !is_predicted || segment.ack != self.sk.snd_una || !has_data;
-        if is_news {
-            self.handle_ack(segment, flags);
-        } else if flags.has(AckFlags::UPDATE_TS_RECENT) {
-            self.connection.options.take(segment);
-        }
-        if has_data {
-            self.handle_data(segment, end, is_predicted);
-        }
-        true
     }
 
     pub(crate) fn enter_quick_ack(&mut self, max: u32) {
@@ -594,7 +517,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_data_queue`.
-    fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
+    pub(super) fn handle_data(&mut self, segment: &Segment, end: u32, is_predicted: bool) {
         self.take_echo(segment);
         if is_predicted && self.receiver.fin_seq.is_none() {
             if let Some(free_bytes) = self.receiver.take_next(self.sk.rcv_nxt, segment.payload) {

@@ -1,11 +1,13 @@
-//! Validation of received segments: sequence number (RFC 9293 section 3.10.7.4), timestamp (RFC
-//! 7323 section 5), and RST (RFC 5961 section 3).
+//! Received segments of an established connection, and their validation: sequence number (RFC 9293
+//! section 3.10.7.4), timestamp (RFC 7323 section 5), and RST (RFC 5961 section 3).
 
 use cwndlab_packet::seq::{after, before, earlier};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
+use super::ack::AckFlags;
+use super::predicted::Expected;
 use super::receiver::MAX_QUICK_ACKS;
 use super::state::State;
 use crate::info::TcpEvent;
@@ -53,7 +55,85 @@ impl Acceptable {
     }
 }
 
+/// Steps that remain to be done for a segment.
+#[derive(Clone, Copy)]
+pub(super) enum Rest {
+    /// Everything: the segment is a plain ACK.
+    PlainAck {
+        is_predicted: bool,
+    },
+    /// The answer, after the segment was processed.
+    Follow {
+        is_predicted: bool,
+    },
+    Nothing,
+}
+
 impl LinuxEndpoint {
+    /// `tcp_rcv_established`. Returns what remains to be done.
+    pub(super) fn handle_established(&mut self, segment: &Segment) -> Rest {
+        if segment.flags.has(Flags::SYN) {
+            // A repeated SYN-ACK: our ACK was lost.
+            self.answer_syn_ack(segment, false);
+            return Rest::Nothing;
+        }
+        self.note_options(segment);
+        let end = segment.end_seq();
+        let has_data = end != segment.seq;
+        let is_usual = self.is_predicted_but_window(segment);
+        let is_predicted = is_usual && self.has_known_window(segment);
+        let is_plain_ack =
+            is_usual && !has_data && segment.ack != self.sk.snd_una && self.is_plain_ack(segment);
+        if is_plain_ack {
+            // While a probe is out, one of the next ACKs may answer it.
+            if !self.probe.is_out() {
+                self.connection.expected = Expected::PlainAck;
+            }
+            Rest::PlainAck { is_predicted }
+        } else if self.handle_any(segment, end, is_predicted) {
+            Rest::Follow { is_predicted }
+        } else {
+            Rest::Nothing
+        }
+    }
+
+    /// Handles any segment, predicted or not. Returns whether it was acceptable.
+    fn handle_any(&mut self, segment: &Segment, end: u32, is_predicted: bool) -> bool {
+        let has_data = end != segment.seq;
+        if !is_predicted && !self.accept(segment, end) {
+            return false;
+        }
+        // Linux does not answer, although RFC 9293 section 3.10.7.4 requires it.
+        if after(segment.ack, self.sk.snd_nxt) {
+            return false;
+        }
+        self.count_field(segment);
+        let mut flags = if is_predicted {
+            AckFlags::NONE
+        } else {
+            AckFlags::SLOWPATH | AckFlags::UPDATE_TS_RECENT
+        };
+        if is_predicted && segment.seq == self.receiver.window.left {
+            flags |= AckFlags::UPDATE_TS_RECENT;
+        } else if !is_predicted && after(segment.seq, self.receiver.window.left) {
+            flags.remove(AckFlags::UPDATE_TS_RECENT);
+        }
+        if has_data {
+            flags |= AckFlags::DATA;
+        }
+        // Linux skips ACK processing for a predicted data segment that acknowledges nothing new.
+        let is_news = !is_predicted || segment.ack != self.sk.snd_una || !has_data;
+        if is_news {
+            self.handle_ack(segment, flags);
+        } else if flags.has(AckFlags::UPDATE_TS_RECENT) {
+            self.connection.options.take(segment);
+        }
+        if has_data {
+            self.handle_data(segment, end, is_predicted);
+        }
+        true
+    }
+
     /// `tcp_validate_incoming`: answers unacceptable segments. Returns whether the segment is
     /// acceptable.
     pub(super) fn accept(&mut self, segment: &Segment, end: u32) -> bool {
