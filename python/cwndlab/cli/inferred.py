@@ -15,7 +15,13 @@ from cwndlab.papers import load_claims, load_paper
 from cwndlab.papers.inferred import INFERRED_FILE
 from cwndlab.papers.library import inferred_papers
 from cwndlab.papers.network_claims import inferred_claims
-from cwndlab.papers.network_fit import PaperFit, fit_paper, shuffled_errors, table_numbers
+from cwndlab.papers.network_fit import (
+    PaperFit,
+    PlaceFit,
+    fit_paper,
+    shuffled_errors,
+    table_numbers,
+)
 from cwndlab.papers.network_plan import load_plan, possible_networks
 from cwndlab.results.staging import write_synced
 from cwndlab.run.progress import tell
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
     from cwndlab.cli.options import Where
+    from cwndlab.inference.importance import WeightedPoints
     from cwndlab.judge.keys import Key
     from cwndlab.papers.network_claims import InferredClaim
     from cwndlab.papers.network_plan import PossibleNetworks
@@ -48,7 +55,7 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
             kind="paper whose network cwndlab can infer",
         )
     networks = possible_networks(load_plan(paper.id), paper, is_quick=is_quick)
-    tell(f"preparing the simulation of {plural(len(networks.shares), 'possible network')}")
+    tell(f"preparing the simulation of {plural(networks.count, 'possible network')}")
     study = paper.changed(networks.study)
     options = result_options(results, is_quick=is_quick)
     again = command_line("cwndlab", "reproduce", paper.id, "--inferred", *options, *where.options)
@@ -67,7 +74,7 @@ def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None
     shuffled = shuffled_errors(numbers, networks)
     claims = inferred_claims(load_claims(paper_id), fit, results)
     say("", f"  {results.title}: network inferred from {_given(fit)}", "")
-    print_rows([_setting(n, key, fit) for n, key in enumerate(networks.keys)], "table")
+    print_rows([row for place in fit.places for row in _settings(place)], "table")
     say("")
     print_rows(_tables(fit), "table")
     say("", prose(f"  {_comparison(fit, shuffled)}"), "")
@@ -80,13 +87,19 @@ def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None
 
 
 def _given(fit: PaperFit) -> str:
-    columns = ", ".join(fit.networks.plan.training)
+    columns = ", ".join(fit.plan.training)
     return f"{plural(len(fit.given), 'number')} of {columns}"
 
 
-def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
-    """Return a table row for a property of the network: its prior range and its inferred range."""
-    shares, weights = fit.inferred.points[:, n], fit.inferred.weights
+def _settings(fit: PlaceFit) -> list[dict[str, Any]]:
+    """Return a row of a table for each property of the network of a place."""
+    place = {"place": fit.networks.name} if fit.networks.name else {}
+    return [place | _setting(n, key, fit.inferred) for n, key in enumerate(fit.networks.keys)]
+
+
+def _setting(n: int, key: Key, inferred: WeightedPoints) -> dict[str, Any]:
+    """Return the prior range and the inferred range of a property of the network."""
+    shares, weights = inferred.points[:, n], inferred.weights
     if key.choices:
         names = [key.value_at(float(share)) for share in shares]
         parts = {
@@ -161,7 +174,7 @@ def _claim(each: InferredClaim) -> dict[str, Any]:
 def _document(fit: PaperFit, shuffled: Floats, claims: list[InferredClaim]) -> dict[str, Any]:
     """Return the errors, the judged claims and the predictions as a dictionary for JSON."""
     return {
-        "training": list(fit.networks.plan.training),
+        "training": list(fit.plan.training),
         "error": fit.error,
         "error_of_grand_mean": fit.error_of_mean,
         "shuffled_p": _p_value(fit, shuffled),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cwndlab.inference.importance import adjusted_values, adjusting_features
+from cwndlab.inference.importance import adjusted_values
 from cwndlab.papers.evidence import PaperRuns, identifier
 from cwndlab.papers.judgement import ClaimVerdict
 from cwndlab.papers.network_plan import POINT
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cwndlab.papers.claims import Claim, ClaimPart, Claims
     from cwndlab.papers.evidence import FlowResults
-    from cwndlab.papers.network_fit import PaperFit
+    from cwndlab.papers.network_fit import NetworkSets, PaperFit
     from cwndlab.stats.bootstrap import Floats
 
 _LEVEL = 0.95
@@ -42,14 +42,16 @@ class InferredClaim:
 
 
 class _OnNetworks:
-    """Flows simulated on the inferred networks, where each network is treated as a repetition."""
+    """Flows simulated on sets of inferred networks, where each set is treated as a repetition."""
 
-    def __init__(self, results: FlowResults, places: list[int]) -> None:
+    def __init__(self, results: FlowResults, sets: NetworkSets) -> None:
         self.samples: Callable[..., pl.DataFrame] = results.samples
-        flows = results.flows()
-        self._flows = flows.filter(pl.col(POINT).is_in(places)).with_columns(
-            repetition=pl.col(POINT).cast(pl.Int64)
+        count, places = sets.points.shape
+        members = pl.DataFrame(
+            {POINT: sets.points.ravel(), "repetition": np.repeat(np.arange(count), places)}
         )
+        flows = results.flows().drop("repetition").with_columns(pl.col(POINT).cast(pl.Int64))
+        self._flows = flows.join(members, on=POINT)
 
     def flows(self) -> pl.DataFrame:
         """Return a table with one row for each flow of each run."""
@@ -64,13 +66,14 @@ def inferred_claims(claims: Claims, fit: PaperFit, results: FlowResults) -> list
         fit: the inferred networks.
         results: the runs of the study that simulates the possible networks.
     """
-    runs = PaperRuns(claims, _OnNetworks(results, fit.inferred.places.tolist()))
-    given = {identifier(name) for name in fit.networks.plan.training}
-    return [_decided(claim, claims, fit, runs, given) for claim in claims.claims]
+    sets = fit.sets()
+    runs = PaperRuns(claims, _OnNetworks(results, sets))
+    given = {identifier(name) for name in fit.plan.training}
+    return [_decided(claim, claims, sets, runs, given) for claim in claims.claims]
 
 
 def _decided(
-    claim: Claim, claims: Claims, fit: PaperFit, runs: PaperRuns, given: set[str]
+    claim: Claim, claims: Claims, sets: NetworkSets, runs: PaperRuns, given: set[str]
 ) -> InferredClaim:
     parts = [part for part in claim.parts if not part.is_beside]
     if any(
@@ -85,16 +88,16 @@ def _decided(
     ]
     if parts and not open_parts:
         return InferredClaim(claim, None, ClaimVerdict.INPUT)
-    is_true = np.ones(len(fit.inferred.weights), dtype=bool)
+    is_true = np.ones(len(sets.weights), dtype=bool)
     for part in open_parts:
-        values = _values(part, fit, runs)
+        values = _values(part, sets, runs)
         if values is None:
             return InferredClaim(claim, None, ClaimVerdict.NOT_RUN)
         low, high = part.bounds
         is_true &= (values >= low) & (values <= high)
     if not parts or claim.lacks:
         return InferredClaim(claim, None, ClaimVerdict.NOT_RUN)
-    probability = float(np.average(is_true, weights=fit.inferred.weights))
+    probability = float(np.average(is_true, weights=sets.weights))
     return InferredClaim(claim, probability, _verdict(probability))
 
 
@@ -104,15 +107,14 @@ def _verdict(probability: float) -> ClaimVerdict:
     return ClaimVerdict.FAILS if probability <= 1 - _LEVEL else ClaimVerdict.UNDECIDED
 
 
-def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """For each inferred network, return the value of a claim's part; None if runs are missing."""
+def _values(part: ClaimPart, sets: NetworkSets, runs: PaperRuns) -> Floats | None:
+    """For each set of networks, return the value of a claim's part; None if runs are missing."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)
         found = runs.values(part, way)
-        if found is None or len(found) != len(fit.inferred.weights):
+        if found is None or len(found) != len(sets.weights):
             return None
         columns[name] = found
-    values = np.broadcast_to(part.value.evaluate(columns), fit.inferred.weights.shape)
-    measured = np.log([each.middle for each in fit.given])
-    return adjusted_values(values, adjusting_features(fit.inferred.numbers, measured))
+    values = np.broadcast_to(part.value.evaluate(columns), sets.weights.shape)
+    return adjusted_values(values, sets.features)

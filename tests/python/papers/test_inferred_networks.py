@@ -25,6 +25,7 @@ from cwndlab.papers.network_fit import fit_paper, shuffled_errors, table_numbers
 from cwndlab.papers.network_plan import (
     POINT,
     PaperPlan,
+    PlaceNetworks,
     PossibleNetworks,
     load_plan,
     possible_networks,
@@ -92,31 +93,46 @@ def networks() -> PossibleNetworks:
     plan = PaperPlan(points=POINTS, training=("usual",), tables=("Table",), range={})
     keys = (Key("rate", "", low=1.0, high=100.0, is_log=True), Key("power", "", low=0.0, high=1.0))
     shares = np.random.default_rng(5).random((POINTS, 2))
-    return PossibleNetworks(plan, keys, shares, {})
+    return PossibleNetworks(plan, (PlaceNetworks("", 0, keys, shares),), {})
+
+
+def networks_of_towns() -> PossibleNetworks:
+    one = networks()
+    plan = one.plan.model_copy(update={"place": "rows"})
+    keys = one.places[0].keys
+    shares = np.random.default_rng(6).random((2, POINTS, 2))
+    towns = [PlaceNetworks(name, n * POINTS, keys, shares[n]) for n, name in enumerate("12")]
+    return PossibleNetworks(plan, tuple(towns), {})
 
 
 def flows_on(drawn: PossibleNetworks) -> pl.DataFrame:
     rows = []
-    for point, (first, second) in enumerate(drawn.shares):
-        rate, power = 100.0**first, second
-        rows += [
-            {
-                "run": f"{point}/{variant}/{row}",
-                POINT: point,
-                "variant": variant,
-                "rows": row,
-                "direction": "forward",
-                "repetition": 0,
-                "goodput_mbit_s": goodput(rate, power, variant, row),
-            }
-            for variant in VARIANTS
-            for row in (1, 2)
-        ]
+    for place in drawn.places:
+        for point, (first, second) in enumerate(place.shares, start=place.first):
+            rate, power = 100.0**first, second
+            rows += [
+                {
+                    "run": f"{point}/{variant}/{row}",
+                    POINT: point,
+                    "variant": variant,
+                    "rows": row,
+                    "direction": "forward",
+                    "repetition": 0,
+                    "goodput_mbit_s": goodput(rate, power, variant, row),
+                }
+                for variant in VARIANTS
+                for row in (1, 2)
+                if place.name in {"", str(row)}
+            ]
     return pl.DataFrame(rows)
 
 
-def table(rate: float, power: float) -> PaperTable:
-    values = [[goodput(rate, power, variant, row) for variant in VARIANTS] for row in (1, 2)]
+def table(rate: float, power: float, *, second_rate: float | None = None) -> PaperTable:
+    rates = (rate, second_rate or rate)
+    values = [
+        [goodput(own, power, variant, row) for variant in VARIANTS]
+        for row, own in enumerate(rates, start=1)
+    ]
     return PaperTable.model_validate(
         {
             "name": "Table",
@@ -146,6 +162,31 @@ def test_the_other_variants_of_a_known_law_are_predicted(rate: float) -> None:
     assert fit.error < 0.05
     assert fit.error < fit.error_of_mean / 2
     assert all(each.is_inside for each in fit.predicted)
+
+
+def test_each_place_has_its_own_network() -> None:
+    drawn = networks_of_towns()
+    numbers = table_numbers([table(4.0, 0.6, second_rate=40.0)], drawn, flows_on(drawn))
+    fit = fit_paper(numbers, drawn)
+    assert [len(each.given) for each in fit.places] == [1, 1]
+    found = {(each.number.row, each.number.column): each.median for each in fit.predicted}
+    assert found["1", "doubled"] == pytest.approx(8.0, rel=0.05)
+    assert found["2", "doubled"] == pytest.approx(goodput(40.0, 0.6, "doubled", 2), rel=0.05)
+
+
+def test_a_claim_about_several_places_combines_their_networks() -> None:
+    drawn = networks_of_towns()
+    flows = flows_on(drawn)
+    fit = fit_paper(table_numbers([table(4.0, 0.6, second_rate=40.0)], drawn, flows), drawn)
+    sets = fit.sets()
+    assert {int(point) // POINTS for point in sets.points[:, 0]} == {0}
+    assert {int(point) // POINTS for point in sets.points[:, 1]} == {1}
+    text = CLAIMS + claim("across", "slow[2] / slow[1]", 5) + claim("not", "fast[1] / slow[2]", 1)
+    across = parse_claims(TomlSource("claims.toml", text), "made-up")
+    found = {each.claim.id: each for each in inferred_claims(across, fit, Flows(flows))}
+    assert found["across"].verdict is ClaimVerdict.HOLDS
+    assert found["not"].verdict is ClaimVerdict.FAILS
+    assert found["elsewhere"].verdict is ClaimVerdict.NOT_RUN
 
 
 def test_shuffled_names_predict_worse() -> None:
@@ -192,6 +233,49 @@ def test_every_network_of_a_plan_is_a_study_that_can_be_run() -> None:
     assert {cell.labels["test"] for cell in cells} == {"1 min"}
     rates = {str(cell.resolved.scenario.path) for cell in cells}
     assert len(rates) == 12
+
+
+def test_the_networks_of_a_place_are_simulated_at_this_place_only() -> None:
+    study = Study.load(paper_studies()["lte-4g-vaasa-2013"])
+    plan = PaperPlan.model_validate(
+        {
+            "points": 3,
+            "place": "place",
+            "training": ["cubic"],
+            "tables": ["Table 9"],
+            "levels": {
+                "part": ["as measured"],
+                "place": ["olympia", "vamk"],
+                "period": ["forenoon"],
+                "variant": ["cubic", "winsock"],
+            },
+            "range": {
+                "signal": {
+                    "paths": ["link.cell.user.uplink"],
+                    "low": "0 dB",
+                    "high": "20 dB",
+                    "invented": "a test",
+                },
+                "load": {
+                    "paths": ["link.cell.background.0.off"],
+                    "low": "1 s",
+                    "high": "60 s",
+                    "invented": "a list in a preset that a period replaces",
+                },
+            },
+        }
+    )
+    drawn = possible_networks(plan, study)
+    assert [(each.name, each.points) for each in drawn.places] == [
+        ("olympia", slice(0, 3)),
+        ("vamk", slice(3, 6)),
+    ]
+    cells = study.changed(drawn.study).cells
+    found = {(cell.labels["place"], cell.labels[POINT]) for cell in cells}
+    assert found == {(each.name, n) for each in drawn.places for n in range(6)[each.points]}
+    assert len(cells) == 6 * 2 * 2  # networks, directions, variants
+    paths = {str(cell.resolved.scenario.path) for cell in cells}
+    assert len(paths) == 6
 
 
 def test_a_study_without_a_link_for_all_variants_is_refused() -> None:
