@@ -40,11 +40,20 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 
-def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
+def infer_paper(
+    paper: Study, results: Path | None, where: Where, *, is_quick: bool, plan: str | None = None
+) -> None:
     """Infer a paper's network, and print how well this network predicts the paper's numbers.
 
+    Args:
+        paper: the study of the paper.
+        results: the folder of results, or None for the default folder.
+        where: where the runs are executed.
+        is_quick: whether to simulate fewer networks.
+        plan: a plan that was written after the first fit, or None for the plan of the first fit.
+
     Raises:
-        UnknownNameError: cwndlab has no plan for inferring this paper's network.
+        UnknownNameError: cwndlab has no such plan for inferring this paper's network.
     """
     known = inferred_papers()
     if paper.id not in known:
@@ -54,10 +63,11 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
             f"papers with --inferred: {', '.join(known)}",
             kind="paper whose network cwndlab can infer",
         )
-    networks = possible_networks(load_plan(paper.id), paper, is_quick=is_quick)
+    networks = possible_networks(load_plan(paper.id, plan), paper, is_quick=is_quick)
     tell(f"preparing the simulation of {plural(networks.count, 'possible network')}")
-    study = paper.changed(networks.study)
-    options = result_options(results, is_quick=is_quick)
+    own_id = f"{networks.study['id']}-{plan}" if plan else networks.study["id"]
+    study = paper.changed({**networks.study, "id": own_id})
+    options = [*(["--plan", plan] if plan else []), *result_options(results, is_quick=is_quick)]
     again = command_line("cwndlab", "reproduce", paper.id, "--inferred", *options, *where.options)
     folder = results or folder_of(study, where.backend, is_quick=is_quick)
     with completed(study, folder, where, f"`{again}`") as done:
@@ -78,6 +88,8 @@ def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None
     say("")
     print_rows(_tables(fit), "table")
     say("", prose(f"  {_comparison(fit, shuffled)}"), "")
+    if fit.plan.after:
+        say(prose(f"  This plan was written after {fit.plan.after}."), "")
     print_rows([_claim(each) for each in claims], "table")
     path = results.path / INFERRED_FILE
     fresh = path.with_name(path.name + ".new")

@@ -57,6 +57,12 @@ EVERY_PAPER = "all"
     help="Infer the paper's network from the paper's numbers for one TCP variant, and predict the "
     "numbers for the other variants.",
 )
+@click.option(
+    "--plan",
+    metavar="NAME",
+    help="With --inferred: use another plan, which was written after the first fit. It is the file "
+    "inference-NAME.toml of the paper.",
+)
 def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,
     results: Path | None,
@@ -67,6 +73,7 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
     *,
     is_quick: bool,
     is_inferred: bool,
+    plan: str | None,
 ) -> None:
     """Repeat a published study and judge its claims.
 
@@ -79,8 +86,11 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
     plausible ranges. cwndlab weights each network by how well it agrees with the paper's numbers.
     """
     where = Where(backend, jobs, cluster, kernel)
+    if plan is not None and (not is_inferred or study_id == EVERY_PAPER):
+        msg = "--plan needs --inferred and the ID of one paper"
+        raise click.UsageError(msg)
     if is_inferred:
-        _infer(study_id, results, where, is_quick=is_quick)
+        _infer(study_id, results, where, is_quick=is_quick, plan=plan)
         return
     if study_id != EVERY_PAPER:
         _reproduce(study_id, results, where, is_quick=is_quick)
@@ -97,13 +107,15 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
         raise failure
 
 
-def _infer(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
+def _infer(
+    study_id: str, results: Path | None, where: Where, *, is_quick: bool, plan: str | None
+) -> None:
     from cwndlab.cli.inferred import infer_paper  # noqa: PLC0415  slow to load
 
     known = inferred_papers()
     for each in known if study_id == EVERY_PAPER else [study_id]:
         folder = results / f"{each}-inferred" if results and study_id == EVERY_PAPER else results
-        infer_paper(Study.load(find_study(each)), folder, where, is_quick=is_quick)
+        infer_paper(Study.load(find_study(each)), folder, where, is_quick=is_quick, plan=plan)
 
 
 def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:

@@ -24,6 +24,15 @@ def inferred_papers() -> list[str]:
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_INFERENCE}.toml"))
 
 
+def further_plans(paper_id: str) -> list[str]:
+    """Return the names of the plans for a paper's network that were written after the first fit.
+
+    The plan `NAME` is the file `inference-NAME.toml`.
+    """
+    files = _FOLDER.glob(f"{paper_id}/{_INFERENCE}-*.toml")
+    return sorted(path.stem.removeprefix(f"{_INFERENCE}-") for path in files)
+
+
 def facts_file(paper_id: str) -> TomlSource:
     """Read the file that contains the facts of a paper.
 
@@ -42,13 +51,22 @@ def claims_file(paper_id: str) -> TomlSource:
     return _file(paper_id, claimed_papers(), _CLAIMS, "paper with claims")
 
 
-def inference_file(paper_id: str) -> TomlSource:
+def inference_file(paper_id: str, plan: str | None = None) -> TomlSource:
     """Read the file that states how the network of a paper is inferred.
 
+    `plan` is the name of a further plan, which was written after the first fit.
+
     Raises:
-        UnknownNameError: cwndlab contains no paper with this name, or cannot infer its network.
+        UnknownNameError: cwndlab contains no paper with this name, or cannot infer its network, or
+            has no such plan for this paper.
     """
-    return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network cwndlab can infer")
+    kind = "paper whose network cwndlab can infer"
+    if plan is None:
+        return _file(paper_id, inferred_papers(), _INFERENCE, kind)
+    if plan not in (known := further_plans(paper_id)):
+        remedy = f"known: {', '.join(known) or 'none'}"
+        raise UnknownNameError(plan, known, remedy, kind=f"plan of {paper_id}")
+    return _file(paper_id, inferred_papers(), f"{_INFERENCE}-{plan}", kind)
 
 
 def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
@@ -64,7 +82,7 @@ def paper_studies() -> dict[str, Path]:
     """
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
-        if path.stem not in {_PAPER, _CLAIMS, _INFERENCE}:
+        if path.stem.partition("-")[0] not in {_PAPER, _CLAIMS, _INFERENCE}:
             name = path.parent.name
             found[name if path.stem == _STUDY else f"{name}-{path.stem}"] = path
     return found

@@ -1,8 +1,9 @@
 """Read the plan for inferring a paper's network, and define the study that simulates networks.
 
-The plan is stored in `data/papers/ID/inference.toml`; it was committed to the repository before
-the first fit. The plan contains the columns of the paper's tables from which the network is
-inferred, and the ranges of the settings that the paper does not state.
+A plan contains the columns of the paper's tables from which the network is inferred, and the ranges
+of the settings that the paper does not state. It is stored in `data/papers/ID/inference.toml`, and
+was committed to the repository before the first fit. A further plan `inference-NAME.toml` was
+written after this fit, to test an idea; it is no independent test of the paper's numbers.
 
 A paper may have measured at several places, each with its own network. For each place, networks are
 drawn from the ranges independently of the other places, and only the rows of the tables that belong
@@ -46,6 +47,8 @@ _QUICK = 5  # the short version simulates one network in five
 class PaperPlan(Model):
     """A plan that states how the network of a paper is inferred."""
 
+    after: str | None = None
+    """Results that were known when the plan was written, as a phrase; None if there were none."""
     points: int
     """Number of networks that are drawn at random from the ranges in `range` and simulated; if the
     plan has a key `place`, so many for each place."""
@@ -98,14 +101,18 @@ class PossibleNetworks:
         return sum(len(each.shares) for each in self.places)
 
 
-def load_plan(paper_id: str) -> PaperPlan:
-    """Load the plan with which a paper's network is inferred.
+def load_plan(paper_id: str, name: str | None = None) -> PaperPlan:
+    """Load a plan with which a paper's network is inferred.
+
+    Args:
+        paper_id: the paper.
+        name: a plan that was written after the first fit, or None for the plan of the first fit.
 
     Raises:
-        UnknownNameError: cwndlab contains no plan for this paper.
+        UnknownNameError: cwndlab contains no such plan for this paper.
         CwndlabError: the file with the plan is invalid; the message names the line.
     """
-    return checked(inference_file(paper_id), PaperPlan)
+    return checked(inference_file(paper_id, name), PaperPlan)
 
 
 def possible_networks(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from cwndlab import Study
 from cwndlab.cli.inferred import infer_paper
 from cwndlab.cli.options import Where
+from cwndlab.cli.reproduce import reproduce_command
 from cwndlab.errors import LinkError, UnknownNameError
 from cwndlab.judge.keys import Key
 from cwndlab.papers import load_claims, load_paper, paper_studies
@@ -19,7 +21,7 @@ from cwndlab.papers.claims import Claims, parse_claims
 from cwndlab.papers.facts import PaperTable
 from cwndlab.papers.inferred import read_inferred
 from cwndlab.papers.judgement import ClaimVerdict
-from cwndlab.papers.library import inferred_papers
+from cwndlab.papers.library import further_plans, inferred_papers
 from cwndlab.papers.network_claims import inferred_claims
 from cwndlab.papers.network_fit import fit_paper, shuffled_errors, table_numbers
 from cwndlab.papers.network_plan import (
@@ -215,13 +217,37 @@ def test_claims_have_the_probability_that_they_are_true_on_inferred_networks() -
     assert found["elsewhere"].verdict is ClaimVerdict.NOT_RUN
 
 
-@pytest.mark.parametrize("paper_id", inferred_papers())
-def test_every_plan_names_tables_and_variants_of_its_paper(paper_id: str) -> None:
-    plan, paper = load_plan(paper_id), load_paper(paper_id)
+PLANS = [(each, name) for each in inferred_papers() for name in (None, *further_plans(each))]
+
+
+@pytest.mark.parametrize(("paper_id", "name"), PLANS)
+def test_every_plan_names_tables_and_variants_of_its_paper(paper_id: str, name: str | None) -> None:
+    plan, paper = load_plan(paper_id, name), load_paper(paper_id)
+    assert (plan.after is None) == (name is None)
     columns = {column for each in paper.tables for column in each.columns}
     assert set(plan.tables) <= {each.name for each in paper.tables}
     assert set(plan.training) < columns
     assert set(plan.training) <= set(load_claims(paper_id).variants)
+
+
+def test_every_network_of_a_further_plan_can_be_run() -> None:
+    study = Study.load(paper_studies()["hsdpa-2010"])
+    plan = load_plan(study.id, "spaced-drops").model_copy(update={"points": 12})
+    cells = study.changed(possible_networks(plan, study).study).cells
+    assert len(cells) == 12 * 2 * 4 * 4  # networks, directions, variants, numbers of flows
+
+
+def test_a_plan_that_does_not_exist_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="spaced-drops"):
+        load_plan("hsdpa-2010", "spaced-drop")
+    with pytest.raises(UnknownNameError, match="known: none"):
+        load_plan("wifi-ns3-2022", "spaced-drops")
+
+
+@pytest.mark.parametrize("options", [["hsdpa-2010"], ["all", "--inferred"]])
+def test_a_plan_is_for_one_paper_whose_network_is_inferred(options: list[str]) -> None:
+    done = CliRunner().invoke(reproduce_command, [*options, "--plan", "spaced-drops"])
+    assert "--plan needs --inferred and the ID of one paper" in done.output
 
 
 def test_every_network_of_a_plan_is_a_study_that_can_be_run() -> None:
@@ -304,7 +330,7 @@ def test_the_command_infers_and_predicts(
             "levels": {**whole.levels, "variant": ("cubic", "reno", "htcp")},
         }
     )
-    monkeypatch.setattr("cwndlab.cli.inferred.load_plan", lambda _: small)
+    monkeypatch.setattr("cwndlab.cli.inferred.load_plan", lambda *_: small)
     folder = tmp_path / "nr-5g-vaasa-2023-inferred"
     study = Study.load(paper_studies()["nr-5g-vaasa-2023"])
     short = study.changed({**study.document, "duration": "4 s"})
