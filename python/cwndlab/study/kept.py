@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from cwndlab.errors import StudyError, TraceError
 from cwndlab.resolve import Resolved
-from cwndlab.resolve.algorithms import describe_file, references_in
+from cwndlab.resolve.algorithms import describe_file
 from cwndlab.resolve.traces import Trace, read_packet_trains, read_trace
 from cwndlab.schema import Scenario
 
@@ -55,12 +55,12 @@ class KeptScenarios:
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
-    def resolved(self, cell: int, document: Mapping[str, Any]) -> Resolved:
+    def resolved(self, cell: int, references: Mapping[str, str]) -> Resolved:
         """Return the stored scenario of a combination of levels (cell).
 
         Args:
             cell: number of the cell.
-            document: document of the cell, which names the files of algorithms.
+            references: the algorithms in the study's document that are files (`references_in`).
 
         Raises:
             StudyError: the cell does not exist, or another version of cwndlab wrote the folder.
@@ -75,11 +75,11 @@ class KeptScenarios:
         traces = {name: trace for name, trace in self._traces.items() if f'"{name}"' in text}
         flows = chain(scenario.flows, *scenario.before)
         named = {end.algorithm for flow in flows for end in (flow.sender, flow.receiver)}
-        files = {name: own for name, own in self._files_of(document).items() if name in named}
+        files = {name: own for name, own in self._files_of(references).items() if name in named}
         return Resolved(scenario, traces, files, tuple(jitter_ns), begin_within_ns, server_ns)
 
-    def _files_of(self, document: Mapping[str, Any]) -> dict[str, FileAlgorithm]:
-        found = (describe_file(each, self.folder) for each in references_in(document).values())
+    def _files_of(self, references: Mapping[str, str]) -> dict[str, FileAlgorithm]:
+        found = (describe_file(each, self.folder) for each in references.values())
         return {each.algorithm.name: each for each in found}
 
     @cached_property

@@ -134,7 +134,7 @@ def _cells(
     refused = 0
     for at, (labels, levels) in enumerate(_watched(wanted)):
         try:
-            resolved = _cell(base, levels) if kept is None else kept.resolved(at, document)
+            resolved = _cell(base, levels) if kept is None else kept.resolved(at, base.references)
         except StudyError as error:
             refused += 1
             problems |= dict.fromkeys(error.problems)
